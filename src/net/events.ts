@@ -1,0 +1,49 @@
+/** What a hub tells: one listener per process, each event with the link it concerns. */
+import type { Cause } from '../session/causes.ts';
+import type { Link } from './types.ts';
+
+export interface SuspectDetail {
+  /** Silence so far, and the silence that means death, ms. */
+  readonly silentMs: number;
+  readonly limitMs: number;
+}
+
+export interface DeadDetail extends SuspectDetail {
+  readonly cause: Cause;
+}
+
+export interface LeavingDetail {
+  readonly by: 'us' | 'peer';
+  /** A GoAwayReason. */
+  readonly reason: number;
+  /** How long to stay away: 0 = own backoff, Infinity = do not return. */
+  readonly retryAfterMs: number;
+}
+
+export interface ClosedDetail {
+  /** The first cause recorded; there is exactly one `closed` per link. */
+  readonly cause: Cause;
+  /** `HB_ERR_...` for protocol errors and limits, the system's code (ECONNRESET) for socket errors. */
+  readonly code?: string;
+  /** One clause for a log line. */
+  readonly reason?: string;
+}
+
+export interface HubEvents {
+  /** First valid frame or host byte of a peer. */
+  up: [link: Link, detail: Record<string, never>];
+  suspect: [link: Link, detail: SuspectDetail];
+  /** A suspect gave a sign of life after this much silence. */
+  recovered: [link: Link, detail: { readonly silentMs: number }];
+  /** The verdict; the socket is destroyed and `closed` follows at once. */
+  dead: [link: Link, detail: DeadDetail];
+  /** A GOAWAY was sent or received. */
+  leaving: [link: Link, detail: LeavingDetail];
+  closed: [link: Link, detail: ClosedDetail];
+  /** The peer's DEGRADED level changed. */
+  degraded: [link: Link, detail: { readonly degraded: boolean }];
+  /** The write queue has not moved for a whole detection time: the peer is not reading. */
+  'write-stall': [link: Link, detail: { readonly stalledMs: number }];
+  /** The peer is heard, but answers no question: our direction may be lost. */
+  'one-way': [link: Link, detail: { readonly unansweredMs: number }];
+}

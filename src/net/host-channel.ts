@@ -1,0 +1,90 @@
+/**
+ * The host protocol's side of a shared link: hands the splitter's pieces on, and puts whole frames together when the
+ * host wants them whole. Exists only on shared links; it is the splitter's handler there.
+ *
+ * Memory: a frame that came in one chunk is passed as a view; a frame in pieces is gathered in a buffer that grows
+ * with what really arrived, never with what a header claims.
+ */
+import type { FrameSplitter } from '../wire/splitter.ts';
+import type { FrameSplitterOptions, SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
+import type { HostProtocol, Link } from './types.ts';
+
+const FIRST_GATHER_BYTES = 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** What the channel needs of its link. */
+export interface ChannelLink extends Link {
+  onFrame(flags: number, seq: number, timestamp: number): void;
+  onError(code: SplitterCode, detail: SplitterErrorDetail): void;
+  onHostBytes(bytes: number): void;
+}
+
+export class HostChannel implements FrameSplitterOptions {
+  readonly reserved: 'strict' | 'ignore';
+  readonly maxHostFrameBytes: number;
+  readonly #link: ChannelLink;
+  readonly #host: HostProtocol;
+  readonly #gathers: boolean;
+  #gathered = NOTHING;
+  #gatheredBytes = 0;
+  #splitter: FrameSplitter | undefined;
+
+  constructor(link: ChannelLink, host: HostProtocol, reserved: 'strict' | 'ignore', maxFrameBytes: number) {
+    this.#link = link;
+    this.#host = host;
+    this.reserved = reserved;
+    this.maxHostFrameBytes = maxFrameBytes;
+    this.#gathers = (host.delivery ?? 'whole') === 'whole';
+  }
+
+  /** The splitter this object handles; told once, as each needs the other. */
+  bind(splitter: FrameSplitter): void {
+    this.#splitter = splitter;
+  }
+
+  onFrame(flags: number, seq: number, timestamp: number): void {
+    this.#link.onFrame(flags, seq, timestamp);
+  }
+
+  onError(code: SplitterCode, detail: SplitterErrorDetail): void {
+    this.#link.onError(code, detail);
+  }
+
+  hostFrameLength(bytes: Uint8Array, start: number, end: number): number {
+    return this.#host.frameLength(bytes, start, end);
+  }
+
+  onHost(bytes: Uint8Array): void {
+    this.#link.onHostBytes(bytes.length);
+    if (!this.#gathers) {
+      this.#host.onFrame(this.#link, bytes);
+      return;
+    }
+    const isLast = (this.#splitter as FrameSplitter).hostRemainingBytes === 0;
+    if (isLast && this.#gatheredBytes === 0) {
+      this.#host.onFrame(this.#link, bytes);
+      return;
+    }
+    this.#gather(bytes);
+    if (isLast) this.#host.onFrame(this.#link, this.takeGathered());
+  }
+
+  /** The pieces of an unfinished frame, which are the caller's from now on. */
+  takeGathered(): Buffer {
+    const frame = this.#gathered.subarray(0, this.#gatheredBytes);
+    this.#gathered = NOTHING;
+    this.#gatheredBytes = 0;
+    return frame;
+  }
+
+  #gather(bytes: Uint8Array): void {
+    const needed = this.#gatheredBytes + bytes.length;
+    if (needed > this.#gathered.length) {
+      const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#gathered.length, FIRST_GATHER_BYTES));
+      grown.set(this.#gathered.subarray(0, this.#gatheredBytes));
+      this.#gathered = grown;
+    }
+    this.#gathered.set(bytes, this.#gatheredBytes);
+    this.#gatheredBytes = needed;
+  }
+}

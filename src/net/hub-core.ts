@@ -1,0 +1,24 @@
+/** What a link needs of its hub. */
+import type { Random } from '../base/random.ts';
+import type { Scheduler } from '../time/scheduler.ts';
+import type { ClosedDetail, HubEvents } from './events.ts';
+import type { FrameBuffer } from './frame-buffer.ts';
+import type { SocketLink } from './link.ts';
+
+export interface HubCore {
+  readonly random: Random;
+  readonly scheduler: Scheduler<SocketLink>;
+  readonly scratch: FrameBuffer;
+  /** Time at which the chunk being parsed was received: one clock reading per chunk, not per frame. */
+  chunkMs: number;
+  now(): number;
+  /** Where in its interval the next link's first beat falls, [0, 1). */
+  nextPhase(): number;
+  allowProbe(index: number): boolean;
+  /** Wake this link again after one full poll of the sockets. */
+  judgeAfterPoll(link: SocketLink): void;
+  countDeath(): void;
+  tell<E extends keyof HubEvents>(event: E, link: SocketLink, detail: HubEvents[E][1]): void;
+  /** The link is finished: forget it and tell `closed`. */
+  release(link: SocketLink, detail: ClosedDetail): void;
+}

@@ -1,0 +1,208 @@
+/**
+ * The hub: one per process is the normal case. It owns the one timer, the random source, the scratch memory and the
+ * events of all its links, so that ten thousand connections cost ten thousand wheel entries and not ten thousand
+ * timers and listeners.
+ */
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { integerIn, knownKeys } from '../base/assert.ts';
+import { type Clock, monotonicClock } from '../base/clock.ts';
+import { WirebeatError } from '../base/errors.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import type { Cause } from '../session/causes.ts';
+import { SESSION_DEFAULTS, type SessionPolicy, sessionPolicy } from '../session/policy.ts';
+import type { LinkState } from '../session/states.ts';
+import { Scheduler, type TimerHost } from '../time/scheduler.ts';
+import type { ClosedDetail, HubEvents } from './events.ts';
+import { FrameBuffer } from './frame-buffer.ts';
+import type { HubCore } from './hub-core.ts';
+import { SocketLink } from './link.ts';
+import { addTo, emptyTotals } from './link-stats.ts';
+import { checkAttachOptions, checkSocket } from './options.ts';
+import { ProbeBudget } from './probe-budget.ts';
+import type { AttachOptions, HubStats, Link } from './types.ts';
+
+export interface HubOptions {
+  /** Resolution of all deadlines, whole ms, 1..1 000; at most a tenth of the smallest interval used. Default 10. */
+  tickMs?: number;
+  /** Time, randomness and timers to use instead of the process's own: for tests and simulations. */
+  clock?: Clock;
+  random?: Random;
+  timers?: TimerHost;
+}
+
+/** The golden ratio's fraction: its multiples mod 1 stay evenly spread, however many there are. */
+const GOLDEN_FRACTION = (Math.sqrt(5) - 1) / 2;
+/** Policies are shared by links with equal options; more kinds than this are not kept. */
+const MAX_SHARED_POLICIES = 64;
+
+export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, AsyncDisposable {
+  /** @internal */ readonly random: Random;
+  /** @internal */ readonly scheduler: Scheduler<SocketLink>;
+  /** @internal */ readonly scratch = new FrameBuffer();
+  /** @internal */ chunkMs = 0;
+
+  readonly #tickMs: number;
+  readonly #links = new Set<SocketLink>();
+  readonly #policies = new Map<string, SessionPolicy>();
+  readonly #probeBudget = new ProbeBudget();
+  readonly #closedByCause: Partial<Record<Cause, number>> = {};
+  readonly #totals = emptyTotals();
+  #judging: SocketLink[] = [];
+  #phase: number;
+  #nextId = 1;
+  #dead = 0;
+  #isClosed = false;
+
+  constructor(options: HubOptions = {}) {
+    super();
+    knownKeys('options', options, ['tickMs', 'clock', 'random', 'timers']);
+    this.#tickMs = integerIn('tickMs', options.tickMs ?? SESSION_DEFAULTS.tickMs, 1, 1_000);
+    this.random = options.random ?? systemRandom();
+    this.#phase = this.random.next();
+    this.scheduler = new Scheduler<SocketLink>({
+      tickMs: this.#tickMs,
+      clock: options.clock ?? monotonicClock,
+      onExpire: (link) => link.wake(false),
+      ...(options.timers && { host: options.timers }),
+    });
+  }
+
+  /**
+   * Watch this socket: it may be connected, connecting, paused or in its TLS handshake. From now on the link owns
+   * its reads and writes. Throws TypeError or RangeError for options, HB_ERR_SOCKET_STATE for a socket that cannot
+   * carry a link, HB_ERR_CLOSED when the hub is closed.
+   */
+  attach(socket: Socket | TLSSocket, options: AttachOptions = {}): Link {
+    if (this.#isClosed) throw new WirebeatError('HB_ERR_CLOSED', 'the hub is closed');
+    checkAttachOptions(options);
+    const policy = this.#policyFor(options);
+    checkSocket(socket);
+    const link = new SocketLink(this, this.#nextId++, socket, policy, options);
+    this.#links.add(link);
+    return link;
+  }
+
+  /** All links that are not closed, oldest first. */
+  links(): IterableIterator<Link> {
+    return this.#links.values();
+  }
+
+  /** Plain numbers: links by state now, ends by cause, sums of all counters since the hub began. O(links). */
+  stats(): HubStats {
+    const totals = { ...this.#totals };
+    const states: Record<LinkState, number> = {
+      opening: 0,
+      up: 0,
+      suspect: 0,
+      unobserved: 0,
+      leaving: 0,
+      closed: 0,
+    };
+    for (const link of this.#links) {
+      states[link.state]++;
+      addTo(totals, link);
+    }
+    return {
+      links: this.#links.size,
+      states,
+      closed: { ...this.#closedByCause },
+      dead: this.#dead,
+      ...totals,
+    };
+  }
+
+  /**
+   * End everything: GOAWAY on each link, at most `drainMs` (default 0: at once) until they are closed, then the
+   * timer. Resolves when nothing is left. The hub takes no more sockets.
+   */
+  async close(options: { drainMs?: number } = {}): Promise<void> {
+    knownKeys('options', options, ['drainMs']);
+    const drainMs = integerIn('drainMs', options.drainMs ?? 0, 0, 300_000);
+    this.#isClosed = true;
+    const closing = [...this.#links].map((link) => link.leave({ drainMs }));
+    await Promise.all(closing);
+    this.scheduler.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // ---- for links ---------------------------------------------------------
+
+  /** @internal */
+  now(): number {
+    return this.scheduler.now();
+  }
+
+  /** @internal */
+  nextPhase(): number {
+    this.#phase = (this.#phase + GOLDEN_FRACTION) % 1;
+    return this.#phase;
+  }
+
+  /** @internal */
+  allowProbe(index: number): boolean {
+    return this.#probeBudget.allow(index, this.now());
+  }
+
+  /** @internal */
+  judgeAfterPoll(link: SocketLink): void {
+    if (this.#judging.length === 0) this.scheduler.afterPoll(() => this.#judge());
+    this.#judging.push(link);
+  }
+
+  /** @internal */
+  countDeath(): void {
+    this.#dead++;
+  }
+
+  /** @internal */
+  tell<E extends keyof HubEvents>(event: E, link: SocketLink, detail: HubEvents[E][1]): void {
+    (this.emit as (event: E, link: Link, detail: HubEvents[E][1]) => boolean).call(this, event, link, detail);
+  }
+
+  /** @internal */
+  release(link: SocketLink, detail: ClosedDetail): void {
+    this.#links.delete(link);
+    addTo(this.#totals, link);
+    this.#closedByCause[detail.cause] = (this.#closedByCause[detail.cause] ?? 0) + 1;
+    this.tell('closed', link, detail);
+  }
+
+  #judge(): void {
+    const judging = this.#judging;
+    this.#judging = [];
+    const errors: unknown[] = [];
+    for (const link of judging) {
+      try {
+        link.wake(true);
+      } catch (error) {
+        errors.push(error); // a listener's throw must not spare or doom the other links
+      }
+    }
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1) throw new AggregateError(errors, `${errors.length} event listeners threw`);
+  }
+
+  #policyFor(options: AttachOptions): SessionPolicy {
+    const { intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt } = options;
+    const key = JSON.stringify([intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt]);
+    let policy = this.#policies.get(key);
+    if (policy === undefined) {
+      policy = sessionPolicy(options, this.#tickMs);
+      if (this.#policies.size < MAX_SHARED_POLICIES) this.#policies.set(key, policy);
+    }
+    return policy;
+  }
+}
+
+let sharedHub: HeartbeatHub | undefined;
+
+/** The process's own hub, made on first use. */
+export function defaultHub(): HeartbeatHub {
+  sharedHub ??= new HeartbeatHub();
+  return sharedHub;
+}

@@ -1,0 +1,9 @@
+/** `wirebeat/net`: heartbeats on real sockets. */
+export type { Cause } from '../session/causes.ts';
+export type { LinkState } from '../session/states.ts';
+export type { ClosedDetail, DeadDetail, HubEvents, LeavingDetail, SuspectDetail } from './events.ts';
+export type { HubOptions } from './hub.ts';
+export { defaultHub, HeartbeatHub } from './hub.ts';
+export type { TunedSetting, TuneOptions, TuneReport } from './tune.ts';
+export { TUNE_DEFAULTS, tuneServer, tuneSocket } from './tune.ts';
+export type { AttachOptions, HostProtocol, HubStats, LeaveOptions, Link, LinkStats } from './types.ts';

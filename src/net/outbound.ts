@@ -1,0 +1,156 @@
+/**
+ * The writing side of one socket: heartbeats and host frames leave here, in an order that never puts one inside the
+ * other.
+ *
+ * A heartbeat goes out only at a host-frame boundary and only when the socket drains; otherwise it is held, and the
+ * session is called back once. "Drains" is learnt from a marker: an empty write whose callback tells that all before
+ * it is in the kernel. At most one heartbeat flight stands behind host data at any time, so what a blocked peer can
+ * make us queue is bounded.
+ */
+import type { Socket } from 'node:net';
+import { Sent, type SentResult } from '../session/port.ts';
+import { Flag } from '../wire/constants.ts';
+import { BATCH_FRAMES, type FrameBuffer } from './frame-buffer.ts';
+import type { WriteCallback } from './guard.ts';
+import type { OutboundFraming } from './outbound-framing.ts';
+
+const EMPTY = Buffer.alloc(0);
+
+type PlainWrite = (this: Socket, bytes: Uint8Array, callback: WriteCallback | undefined) => boolean;
+
+/** What the outbound side tells its link. */
+export interface OutboundListener {
+  /** All that was written so far is in the kernel. */
+  onFlushed(): void;
+  /** A held frame may be tried again now. */
+  onFree(): void;
+}
+
+export class Outbound {
+  readonly #socket: Socket;
+  readonly #listener: OutboundListener;
+  readonly #scratch: FrameBuffer;
+  /** Set when the host writes in pieces. */
+  readonly #framing: OutboundFraming | undefined;
+  /** The socket's own `write`, from before it was guarded. */
+  readonly #write: Socket['write'];
+  /** Node keeps the bytes of every write on these sockets (TLS), so scratch memory cannot serve. */
+  readonly #keepsBytes: boolean;
+  #onMarker: WriteCallback | undefined;
+  #markerPending = false;
+  #isHolding = false;
+  /** While a held frame is let go, data queued meanwhile by the host does not count as blocking. */
+  #isReleasing = false;
+  /** Answers gathered from the chunk being read; -1 outside one. */
+  #batched = -1;
+
+  constructor(
+    socket: Socket,
+    listener: OutboundListener,
+    scratch: FrameBuffer,
+    framing: OutboundFraming | undefined,
+    keepsBytes: boolean,
+  ) {
+    this.#socket = socket;
+    this.#listener = listener;
+    this.#scratch = scratch;
+    this.#framing = framing;
+    this.#write = socket.write;
+    this.#keepsBytes = keepsBytes;
+  }
+
+  /** The socket's own `write`, to be put back at the end. */
+  get originalWrite(): Socket['write'] {
+    return this.#write;
+  }
+
+  /** Bytes accepted but not yet in the kernel; 0 = none. */
+  get queuedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  get #isInsideHostFrame(): boolean {
+    return this.#framing?.isOpen === true;
+  }
+
+  /** Send one heartbeat, or hold it. Answers within a batch are gathered and leave in one write. */
+  send(flags: number, seq: number, word: number): SentResult {
+    if (this.#isInsideHostFrame || this.#socket.writableEnded) {
+      this.#isHolding = true; // the end of the host frame lets it go; nothing lets go of an ended socket
+      return Sent.Held;
+    }
+    if (!this.#isReleasing && (this.#markerPending || this.#socket.writableLength > 0)) {
+      this.#isHolding = true;
+      this.#setMarker();
+      return Sent.Held;
+    }
+    if (this.#batched >= 0 && (flags & Flag.Ack) !== 0) {
+      if (this.#batched === BATCH_FRAMES) this.#writeBatch();
+      this.#scratch.put(this.#batched++, flags, seq, word);
+      return Sent.InKernel;
+    }
+    if (this.#batched > 0) this.#writeBatch();
+    this.#scratch.put(0, flags, seq, word);
+    return this.#writeFrames(1);
+  }
+
+  /** Host bytes. Throws when they break a frame boundary rule; then nothing was written. */
+  writeHost(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
+    if (this.#batched > 0) this.#writeBatch();
+    this.#framing?.accept(bytes);
+    const hasRoom = this.#writeThrough(bytes, callback);
+    if (this.#isHolding && !this.#markerPending && !this.#isInsideHostFrame) this.#setMarker();
+    return hasRoom;
+  }
+
+  /** Answers are gathered from here on, until `endBatch`. */
+  beginBatch(): void {
+    this.#batched = 0;
+  }
+
+  endBatch(): void {
+    if (this.#batched > 0) this.#writeBatch();
+    this.#batched = -1;
+  }
+
+  #writeBatch(): void {
+    const frames = this.#batched;
+    this.#batched = 0;
+    this.#writeFrames(frames);
+  }
+
+  #writeFrames(frames: number): SentResult {
+    const view = this.#scratch.view(frames);
+    const shared = !this.#keepsBytes && this.#socket.writableLength === 0;
+    this.#writeThrough(shared ? view : Buffer.from(view), undefined);
+    if (this.#socket.writableLength === 0) return Sent.InKernel;
+    if (shared) this.#scratch.giveUp();
+    this.#setMarker();
+    return Sent.Queued;
+  }
+
+  #setMarker(): void {
+    if (this.#markerPending) return;
+    this.#markerPending = true;
+    this.#onMarker ??= (error) => this.#markerReached(error);
+    this.#writeThrough(EMPTY, this.#onMarker);
+  }
+
+  #writeThrough(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
+    return (this.#write as PlainWrite).call(this.#socket, bytes, callback);
+  }
+
+  #markerReached(error?: Error | null): void {
+    this.#markerPending = false;
+    if (error) return; // the socket's own error event tells
+    this.#listener.onFlushed();
+    if (!this.#isHolding || this.#isInsideHostFrame) return;
+    this.#isHolding = false;
+    this.#isReleasing = true;
+    try {
+      this.#listener.onFree();
+    } finally {
+      this.#isReleasing = false;
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/** `wirebeat/session`: the liveness rules of one connection, free of sockets, timers, clocks and randomness. */
+export type { Cause } from './causes.ts';
+export { goAwayRetryAfterMs, goAwayWord } from './goaway.ts';
+export type { SessionOptions, SessionPolicy } from './policy.ts';
+export {
+  detectionBound,
+  detectionTime,
+  MAX_INTERVAL_MS,
+  MIN_INTERVAL_MS,
+  SESSION_DEFAULTS,
+  sessionPolicy,
+} from './policy.ts';
+export type { SentResult, SessionEvent, SessionPort } from './port.ts';
+export { Sent } from './port.ts';
+export { NEEDS_POLL, Session } from './session.ts';
+export type { LinkState, Trigger } from './states.ts';
+export { TRANSITIONS } from './states.ts';
+export type { SessionStats } from './stats.ts';

@@ -1,0 +1,22 @@
+/**
+ * Answers and notices that fell due while the outbound side was blocked (a host frame open, or the socket not
+ * draining). Bounded by kind, whatever the peer sends: the newest PONG, one GOAWAY. A held frame takes its
+ * sequence number only when it is really sent.
+ */
+export class Outbox {
+  pongFlags = 0;
+  pongSeq = 0;
+  pongTimestamp = 0;
+  /** GOAWAY_INFO word waiting to be sent; 0 = none. */
+  goAwayWord = 0;
+
+  get isEmpty(): boolean {
+    return this.pongFlags === 0 && this.goAwayWord === 0;
+  }
+
+  holdPong(flags: number, seq: number, timestamp: number): void {
+    this.pongFlags = flags;
+    this.pongSeq = seq;
+    this.pongTimestamp = timestamp;
+  }
+}

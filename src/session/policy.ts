@@ -1,0 +1,103 @@
+/**
+ * How often to beat, how long silence may last, and what follows from it: the tunables of one link, their defaults
+ * with reasons, one validator, and the published detection formulas (spec/HB1.md, liveness).
+ *
+ * A policy is frozen and shared by all links with the same options, so a link stores a reference, not a copy.
+ */
+import { integerIn, numberIn, oneOf } from '../base/assert.ts';
+import { rangeError } from '../base/errors.ts';
+
+export interface SessionOptions {
+  /** T: our beats are never further apart, and silence is counted in it. Whole ms, 100..16 777 215. */
+  intervalMs?: number | undefined;
+  /** M: dead after this many intervals without life. 1..255. */
+  deadAfter?: number | undefined;
+  /** Suspect after this many intervals, 1..deadAfter. Unset: max(1.5, deadAfter - 1). Unused when deadAfter is 1. */
+  suspectAfter?: number | undefined;
+  /** full: beats, asks, judges. responder: only answers, judges nobody. */
+  role?: 'full' | 'responder' | undefined;
+  /** when-silent: ask only a silent peer. always: every beat of ours is a PING (RTT at every interval). */
+  ask?: 'when-silent' | 'always' | undefined;
+  /** Keep fractional send times, so that RTT is exact instead of whole ms. Costs 512 bytes per link. */
+  preciseRtt?: boolean | undefined;
+}
+
+export interface SessionPolicy {
+  readonly intervalMs: number;
+  readonly deadAfter: number;
+  readonly suspectAfter: number;
+  readonly role: 'full' | 'responder';
+  readonly ask: 'when-silent' | 'always';
+  readonly preciseRtt: boolean;
+  /** Granularity of the wheel that wakes the session, ms. */
+  readonly tickMs: number;
+}
+
+/** Smallest interval: a tenth of it is the wheel's tick, and a process cannot honestly promise less. */
+export const MIN_INTERVAL_MS = 100;
+/** Largest interval a parameter word can state (24 bits of ms, 4.6 h). */
+export const MAX_INTERVAL_MS = 0xffffff;
+
+export const SESSION_DEFAULTS = Object.freeze({
+  /** 15 s x 3 = 45 s: below every common idle limit of NATs and load balancers, cheap for 10 000 links. */
+  intervalMs: 15_000,
+  deadAfter: 3,
+  role: 'full',
+  ask: 'when-silent',
+  preciseRtt: false,
+  tickMs: 10,
+} as const);
+
+/** Check options and freeze them into a policy. Errors name the option and the value. */
+export function sessionPolicy(
+  options: SessionOptions = {},
+  tickMs: number = SESSION_DEFAULTS.tickMs,
+): SessionPolicy {
+  const intervalMs = integerIn(
+    'intervalMs',
+    options.intervalMs ?? SESSION_DEFAULTS.intervalMs,
+    MIN_INTERVAL_MS,
+    MAX_INTERVAL_MS,
+  );
+  if (tickMs * 10 > intervalMs)
+    throw rangeError('tickMs', `at most a tenth of intervalMs (${intervalMs})`, tickMs);
+  const deadAfter = integerIn('deadAfter', options.deadAfter ?? SESSION_DEFAULTS.deadAfter, 1, 255);
+  const suspectAfter =
+    deadAfter === 1
+      ? 1
+      : numberIn('suspectAfter', options.suspectAfter ?? Math.max(1.5, deadAfter - 1), 1, deadAfter);
+  const preciseRtt = options.preciseRtt ?? SESSION_DEFAULTS.preciseRtt;
+  if (typeof preciseRtt !== 'boolean') throw rangeError('preciseRtt', 'true or false', preciseRtt);
+  return Object.freeze({
+    intervalMs,
+    deadAfter,
+    suspectAfter,
+    role: oneOf('role', options.role ?? SESSION_DEFAULTS.role, ['full', 'responder']),
+    ask: oneOf('ask', options.ask ?? SESSION_DEFAULTS.ask, ['when-silent', 'always']),
+    preciseRtt,
+    tickMs,
+  });
+}
+
+/**
+ * Longest silence before a dead peer is declared dead, counted from the last byte of life: max(D, 2 x rxIv + RTO).
+ * Equal to D = multiplier x rxIv while RTO stays below one interval and the multiplier is at least 3.
+ */
+export function detectionTime(rxIntervalMs: number, multiplier: number, rtoMs: number): number {
+  return Math.max(multiplier * rxIntervalMs, 2 * rxIntervalMs + rtoMs);
+}
+
+/**
+ * Upper bound while this process itself runs late: the detection time stretched by the lateness score (0..8), two
+ * graces G = min(rxIv, max(1 000, 4 RTO)), one tick.
+ */
+export function detectionBound(
+  rxIntervalMs: number,
+  multiplier: number,
+  rtoMs: number,
+  lateScore: number,
+  tickMs: number,
+): number {
+  const graceMs = Math.min(rxIntervalMs, Math.max(1_000, 4 * rtoMs));
+  return detectionTime(rxIntervalMs, multiplier, rtoMs) * (1 + lateScore / 8) + 2 * graceMs + tickMs;
+}

@@ -1,0 +1,50 @@
+/**
+ * What a session needs from the world around it. `net/link` implements it over a socket, the tests over arrays.
+ * Passed in once; the session never imports upwards.
+ */
+import type { Cause } from './causes.ts';
+
+/** What became of a frame handed to the outbound side. */
+export const Sent = {
+  /** Not taken: the socket is not draining or a host frame is open. `session.writable` will be called. */
+  Held: 0,
+  /** Accepted, but still in this process. `session.flushed` will be called when the kernel has it. */
+  Queued: 1,
+  /** In the kernel's send buffer. */
+  InKernel: 2,
+} as const;
+export type SentResult = (typeof Sent)[keyof typeof Sent];
+
+/** Rare happenings, told as they occur. Pongs are frequent and have a method of their own. */
+export type SessionEvent =
+  | { readonly type: 'up' }
+  | { readonly type: 'suspect'; readonly silentMs: number; readonly limitMs: number }
+  | { readonly type: 'recovered'; readonly silentMs: number }
+  | {
+      readonly type: 'leaving';
+      readonly by: 'us' | 'peer';
+      readonly reason: number;
+      /** 0: own backoff; Infinity: do not return. */
+      readonly retryAfterMs: number;
+    }
+  | { readonly type: 'degraded'; readonly degraded: boolean }
+  | { readonly type: 'one-way'; readonly unansweredMs: number }
+  | { readonly type: 'write-stall'; readonly stalledMs: number }
+  /** The peer was judged; the link is to be destroyed at once. */
+  | { readonly type: 'dead'; readonly cause: Cause; readonly silentMs: number; readonly limitMs: number }
+  /** Leaving is over (drained, or the other side fell silent after GOAWAY); end politely. */
+  | { readonly type: 'ended'; readonly cause: Cause };
+
+export interface SessionPort {
+  /** Put one frame on the wire at a host-frame boundary. Primitives only; allocates nothing in the session. */
+  send(flags: number, seq: number, word: number): SentResult;
+  /** May suspect probe number `index` (0 = first) be sent, or is the process's probe budget used up? */
+  allowProbe(index: number): boolean;
+  /** Bytes accepted from us that the kernel has not taken yet. */
+  queuedBytes(): number;
+  /** All bytes the kernel has taken so far, monotonic. */
+  takenBytes(): number;
+  /** A ping of ours was answered. `rttMs` is NaN when the measurement is not usable. */
+  pong(seq: number, rttMs: number): void;
+  notify(event: SessionEvent): void;
+}

@@ -1,0 +1,106 @@
+/**
+ * Our questions and their answers: which pings wait, what an answer says about the round trip, since when the peer
+ * has really been asked, and when the next question is owed. A missing answer alone is never a verdict.
+ */
+import { PingMap } from './pings.ts';
+import { RttEstimator } from './rtt.ts';
+
+const NEVER = -1;
+const PRECISE_ENTRIES = 64;
+/** `answered`: no ping of ours waits for this number. */
+export const UNMATCHED = -1;
+
+export class Questions {
+  readonly rtt = new RttEstimator();
+  readonly #pings = new PingMap();
+  /** Fractional send times by number mod 64, when exact RTT is wanted. */
+  readonly #sentAtMs: Float64Array | undefined;
+  #lastAckMs = 0;
+  #lastPingMs = NEVER;
+  /** When the set of waiting pings last became non-empty: no honest answer is older. */
+  #waitingSinceMs = 0;
+  /** Since when a ping sent after the last life has been in the kernel. */
+  #askedMs = NEVER;
+  /** A ping stands in this process's queue, not yet taken by the kernel. */
+  #isQueued = false;
+
+  constructor(precise: boolean) {
+    if (precise) this.#sentAtMs = new Float64Array(PRECISE_ENTRIES);
+  }
+
+  /** Pings without an answer among the last 64 frames. */
+  get outstanding(): number {
+    return this.#pings.outstanding;
+  }
+
+  /** So many wait that a duty ping must be a BEAT instead. */
+  get full(): boolean {
+    return this.#pings.full;
+  }
+
+  /** Has the kernel had a question since the last life? */
+  get isAsked(): boolean {
+    return this.#askedMs !== NEVER;
+  }
+
+  /** The link opened: the answer clock starts. */
+  open(nowMs: number): void {
+    this.#lastAckMs = nowMs;
+  }
+
+  /** Own frame `seq` went out; `inKernel` or still in our queue. */
+  sent(seq: number, isPing: boolean, inKernel: boolean, nowMs: number): void {
+    if (isPing) {
+      this.#lastPingMs = Math.floor(nowMs);
+      if (this.#pings.outstanding === 0) this.#waitingSinceMs = this.#lastPingMs;
+      if (this.#sentAtMs !== undefined) this.#sentAtMs[seq % PRECISE_ENTRIES] = nowMs;
+      if (!inKernel) this.#isQueued = true;
+      else if (this.#askedMs === NEVER) this.#askedMs = this.#lastPingMs;
+    }
+    this.#pings.sent(seq, isPing);
+  }
+
+  /** The kernel has everything we handed over. */
+  flushed(nowMs: number): void {
+    if (this.#isQueued && this.#askedMs === NEVER) this.#askedMs = Math.floor(nowMs);
+    this.#isQueued = false;
+  }
+
+  /** Life was heard: whatever was asked before no longer weighs. */
+  refuted(): void {
+    this.#askedMs = NEVER;
+  }
+
+  /**
+   * An answer came. Returns the RTT in ms, NaN when it matched but says nothing usable about the round trip, or
+   * UNMATCHED. `wireNow` is our wire clock now, `echoed` the timestamp sent back.
+   */
+  answered(seq: number, echoed: number, wireNow: number, isProbe: boolean, nowMs: number): number {
+    if (!this.#pings.answered(seq)) return UNMATCHED;
+    this.#lastAckMs = Math.floor(nowMs);
+    if (isProbe) return Number.NaN; // the application's check ran in between
+    const rttMs = (wireNow - echoed) >>> 0;
+    // A time stamp from before we asked anything is forged or stale.
+    if (rttMs > this.#lastAckMs - this.#waitingSinceMs) return Number.NaN;
+    const sentAtMs = this.#sentAtMs;
+    const exactMs = sentAtMs === undefined ? rttMs : nowMs - (sentAtMs[seq % PRECISE_ENTRIES] as number);
+    this.rtt.sample(exactMs);
+    return exactMs;
+  }
+
+  /** When to ask again although the link is busy: nothing was answered, nor asked, for `limitMs`. */
+  askAtMs(limitMs: number): number {
+    return Math.max(this.#lastAckMs, this.#lastPingMs) + limitMs;
+  }
+
+  /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */
+  get answerDueMs(): number {
+    return this.#askedMs + this.rtt.rtoMs;
+  }
+
+  /** How long the newest ping has been waiting; -1 when something was answered since. */
+  unansweredMs(nowMs: number): number {
+    if (this.#lastPingMs === NEVER || this.#lastAckMs >= this.#lastPingMs) return -1;
+    return nowMs - this.#lastPingMs;
+  }
+}
