@@ -1,114 +1,133 @@
 /**
- * The timer wheel against Node's own timers: arm, cancel and fire at 10 000, 100 000 and 1 000 000 timers, and the
- * memory of one timer. Deadlines are spread over 15 s in no order, as heartbeats are. Peers: creating a `setTimeout`
- * beside as many others, `refresh()` of one, and clearing one.
+ * The timer wheel against Node's own timers, at 10 000, 100 000 and 1 000 000 timers with deadlines over 15 s.
+ * `arm`, `rearm` and `cancel` take the timers in one order, their deadlines in none. `fire` runs 30 s in steps of a
+ * tick: in order, each timer lies beside the one before it; shuffled, each is a miss of the processor's cache at a
+ * million timers. The peer of arm, cancel and fire is creating and clearing a `setTimeout`; of rearm, `refresh()`.
  */
 import { TimerWheel } from '../src/time/index.ts';
-
-interface Figure {
-  name: string;
-  nsPerOp: number;
-}
-interface Context {
-  quick: boolean;
-  measure(name: string, operationsPerRun: number, run: () => void): { nsPerOp: number };
-}
+import type { BenchContext, Rival, Row } from './harness.ts';
 
 const TICK_MS = 10;
 const SPREAD_MS = 15_000;
+const TRIES = 6;
 
-/** Distances to deadlines, shuffled by a step that shares no factor with the spread. */
-function distances(count: number): Float64Array {
-  return Float64Array.from({ length: count }, (_, i) => SPREAD_MS + ((i * 7919) % SPREAD_MS));
+/** Distances to deadlines; the step shares no factor with the spread, so neighbours lie far apart. */
+function distances(count: number, step: number): Float64Array {
+  return Float64Array.from({ length: count }, (_, i) => SPREAD_MS + ((i * step) % SPREAD_MS));
 }
 
-function nodeTimers({ quick, measure }: Context): { create: Figure; refresh: Figure; clear: Figure } {
+function nodeTimers({ quick, measure }: BenchContext): { create: Rival; refresh: Rival } {
   const count = quick ? 100 : 100_000;
   const timers: NodeJS.Timeout[] = [];
   const idle = (): void => {};
-  const clear = (): void => {
-    for (const timer of timers) clearTimeout(timer);
-  };
   const create = (): void => {
     for (let i = 0; i < count; i++) timers[i] = setTimeout(idle, SPREAD_MS + (i % 100));
   };
-  const createAndClear = measure('setTimeout create and clear', count, () => {
+  const clear = (): void => {
+    for (const timer of timers) clearTimeout(timer);
+  };
+  const pair = measure('setTimeout, clearTimeout', count, () => {
     create();
     clear();
   });
   create();
-  const refresh = measure('setTimeout refresh()', count, () => {
+  const refresh = measure('refresh()', count, () => {
     for (const timer of timers) timer.refresh();
   });
   clear();
   return {
-    create: { name: 'setTimeout create and clear', nsPerOp: createAndClear.nsPerOp },
-    refresh: { name: 'setTimeout refresh()', nsPerOp: refresh.nsPerOp },
-    clear: { name: 'setTimeout create and clear', nsPerOp: createAndClear.nsPerOp },
+    create: { name: 'setTimeout and clear', nsPerOp: pair.nsPerOp },
+    refresh: { name: 'refresh()', nsPerOp: refresh.nsPerOp },
   };
 }
 
-/** Bytes one timer adds, arrays and payload references, at `count` timers. Needs --expose-gc to be exact. */
-function bytesPerTimer(count: number): number {
-  globalThis.gc?.();
-  const before = process.memoryUsage();
-  const wheel = new TimerWheel<number>({ onExpire() {} });
-  for (let i = 0; i < count; i++) wheel.arm(SPREAD_MS + i, i);
-  globalThis.gc?.();
-  const after = process.memoryUsage();
-  const bytes = after.arrayBuffers - before.arrayBuffers + (after.heapUsed - before.heapUsed);
-  return wheel.size === count ? bytes / count : Number.NaN;
+interface Parts {
+  arm: number;
+  rearm: number;
+  cancel: number;
+  'fire in order': number;
+  'fire shuffled': number;
 }
 
-export default async function wheelRows(context: Context) {
-  const { quick, measure } = context;
-  const node = nodeTimers(context);
-  const rows: { name: string; nsPerOp: number; peers: Figure[] }[] = [];
-  for (const count of quick ? [10, 100] : [10_000, 100_000, 1_000_000]) {
-    let fired = 0;
-    let nowMs = 0;
-    const wheel = new TimerWheel<object>({ tickMs: TICK_MS, onExpire: () => void fired++ });
-    const after = distances(count);
-    const handles = new Float64Array(count);
-    const payload = {};
-    const armAll = (): void => {
-      for (let i = 0; i < count; i++) handles[i] = wheel.arm(nowMs + after[i]!, payload);
-    };
-    const cancelAll = (): void => {
+/**
+ * Best time per timer of each part. Arming cannot be repeated without undoing it, so the parts are timed one by one
+ * within a round that leaves its wheel empty; the first rounds warm up. Each part that fires has a wheel of its own,
+ * because firing hands the places on in the order of deadlines.
+ */
+function wheelParts(count: number, tries: number): Parts {
+  const payload = {};
+  const handles = new Float64Array(count);
+  const shuffled = distances(count, 7919);
+  const moved = distances(count, 7907);
+  const ordered = shuffled.slice().sort();
+  const best: Parts = {
+    arm: Infinity,
+    rearm: Infinity,
+    cancel: Infinity,
+    'fire in order': Infinity,
+    'fire shuffled': Infinity,
+  };
+  let fired = 0;
+  const build = () => new TimerWheel<object>({ tickMs: TICK_MS, onExpire: () => void fired++ });
+  const time = (part: keyof Parts, work: () => void): void => {
+    const startedAt = process.hrtime.bigint();
+    work();
+    best[part] = Math.min(best[part], Number(process.hrtime.bigint() - startedAt) / count);
+  };
+  const arm = (wheel: TimerWheel<object>, nowMs: number, after: Float64Array): void => {
+    for (let i = 0; i < count; i++) handles[i] = wheel.arm(nowMs + after[i]!, payload);
+  };
+  const wheel = build();
+  for (let round = 0; round < tries; round++) {
+    time('arm', () => arm(wheel, 0, shuffled));
+    time('rearm', () => {
+      for (let i = 0; i < count; i++) wheel.rearm(handles[i]!, moved[i]!);
+    });
+    time('cancel', () => {
       for (let i = 0; i < count; i++) wheel.cancel(handles[i]!);
-    };
-    const fireAll = (): void => {
-      for (const endMs = nowMs + 2 * SPREAD_MS; nowMs < endMs; ) wheel.advance((nowMs += TICK_MS));
-    };
-    // A run must leave the wheel as it found it, so pairs are measured and the parts told apart by timing one.
-    const parts = { arm: 0, cancel: 0, fire: 0 };
-    const timed = (part: keyof typeof parts, work: () => void): void => {
-      const started = process.hrtime.bigint();
-      work();
-      const ns = Number(process.hrtime.bigint() - started) / count;
-      if (parts[part] === 0 || ns < parts[part]) parts[part] = ns;
-    };
-    measure(`wheel arm, cancel, arm, fire at ${count}`, 4 * count, () => {
-      timed('arm', armAll);
-      timed('cancel', cancelAll);
-      armAll();
-      timed('fire', fireAll);
     });
-    armAll();
-    const rearm = measure(`wheel rearm at ${count}`, count, () => {
-      for (let i = 0; i < count; i++) wheel.rearm(handles[i]!, nowMs + after[count - 1 - i]!);
-    });
-    if (fired === 0 || wheel.size !== count) throw new Error('the wheel bench lost timers');
-    rows.push(
-      { name: `wheel arm at ${count}`, nsPerOp: parts.arm, peers: [node.create] },
-      { name: `wheel cancel at ${count}`, nsPerOp: parts.cancel, peers: [node.clear] },
-      { name: `wheel fire at ${count}`, nsPerOp: parts.fire, peers: [node.create] },
-      { name: `wheel rearm at ${count}`, nsPerOp: rearm.nsPerOp, peers: [node.refresh] },
-    );
+  }
+  for (const [part, after] of [
+    ['fire in order', ordered],
+    ['fire shuffled', shuffled],
+  ] as const) {
+    const firing = build();
+    let nowMs = 0;
+    for (let round = 0; round < tries; round++) {
+      arm(firing, nowMs, after);
+      time(part, () => {
+        for (const endMs = nowMs + 2 * SPREAD_MS; nowMs < endMs; ) firing.advance((nowMs += TICK_MS));
+      });
+    }
+  }
+  if (fired !== 2 * tries * count || wheel.size !== 0) throw new Error(`the wheel lost timers: ${fired}`);
+  return best;
+}
+
+/** Array bytes per timer when `count` timers were armed. */
+function arrayBytesPerTimer(count: number): number {
+  const wheel = new TimerWheel<number>({ onExpire() {} });
+  for (let i = 0; i < count; i++) wheel.arm(SPREAD_MS + i, i);
+  return wheel.arrayBytes / count;
+}
+
+export default async function wheelRows(context: BenchContext): Promise<Row[]> {
+  const { quick } = context;
+  const { create, refresh } = nodeTimers(context);
+  const rows: Row[] = [];
+  for (const count of quick ? [100] : [10_000, 100_000, 1_000_000]) {
+    const best = wheelParts(count, quick ? 1 : Math.max(TRIES, 1_000_000 / count));
+    for (const part of Object.keys(best) as (keyof Parts)[])
+      rows.push({
+        name: `wheel ${part}, ${count} timers`,
+        nsPerOp: best[part],
+        peers: [part === 'rearm' ? refresh : create],
+      });
   }
   const count = quick ? 1000 : 1_000_000;
-  console.log(
-    `wheel: ${bytesPerTimer(count).toFixed(1)} bytes per timer at ${count} (8 of them the payload)`,
+  const bytes = arrayBytesPerTimer(count).toFixed(1);
+  console.error(
+    `wheel memory: ${bytes} B of arrays per timer at ${count}, and 8 B for the payload reference`,
   );
   return rows;
 }

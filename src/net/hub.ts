@@ -188,8 +188,8 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   }
 
   #policyFor(options: AttachOptions): SessionPolicy {
-    const { intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt } = options;
-    const key = JSON.stringify([intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt]);
+    const { intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt, firstLifeMs } = options;
+    const key = JSON.stringify([intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt, firstLifeMs]);
     let policy = this.#policies.get(key);
     if (policy === undefined) {
       policy = sessionPolicy(options, this.#tickMs);

@@ -7,7 +7,6 @@
  * out of the hub, one `closed` event with the first cause recorded. Late events of the socket find no link.
  */
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import { WirebeatError } from '../base/errors.ts';
 import { goAwayWord } from '../session/goaway.ts';
 import type { SessionPolicy } from '../session/policy.ts';
@@ -19,7 +18,6 @@ import { GoAwayReason, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
 import { FrameSplitter } from '../wire/splitter.ts';
 import type { SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
 import type { ClosedDetail } from './events.ts';
-import { type GuardingLink, guardSocket, linkOf, unguardSocket, type WriteCallback } from './guard.ts';
 import { kernelTakenBytes } from './handle.ts';
 import { type ChannelLink, HostChannel } from './host-channel.ts';
 import type { HubCore } from './hub-core.ts';
@@ -27,8 +25,18 @@ import { linkStats } from './link-stats.ts';
 import { ATTACH_DEFAULTS, checkLeaveOptions } from './options.ts';
 import { Outbound, type OutboundListener } from './outbound.ts';
 import { OutboundFraming } from './outbound-framing.ts';
+import {
+  discardSocket,
+  disownSocket,
+  isTls,
+  openEvent,
+  ownSocket,
+  type SocketOwner,
+  type WriteCallback,
+} from './ownership.ts';
 import { causeOfSocketError } from './socket-errors.ts';
 import type { AttachOptions, LeaveOptions, Link, LinkStats } from './types.ts';
+import { Waiters } from './waiters.ts';
 
 /** After our last word the other side gets this long to end its own, and this much more is read and thrown away. */
 const LINGER_MS = 1_000;
@@ -36,7 +44,7 @@ const LINGER_BYTES = 2 ** 20;
 /** The peer has ended, but takes our queued bytes: at most this long. */
 const MAX_FLUSH_MS = 30_000;
 
-export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink, OutboundListener {
+export class SocketLink implements Link, SessionPort, SocketOwner, ChannelLink, OutboundListener {
   readonly id: number;
   readonly context: unknown;
   readonly socket: Socket;
@@ -53,12 +61,12 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
   readonly #onPong: AttachOptions['onPong'];
   #timer: TimerHandle = 0;
   #armedMs = Infinity;
-  #isFinished = false;
   /** Set once the end is decided but the socket still flushes: the cause, and when patience ends. */
   #ending: ClosedDetail | undefined;
+  #closed: ClosedDetail | undefined;
   #endByMs = Infinity;
   #lingerBytes = 0;
-  #onClosed: (() => void)[] | undefined;
+  #waiters: Waiters | undefined;
 
   constructor(hub: HubCore, id: number, socket: Socket, policy: SessionPolicy, options: AttachOptions) {
     this.#hub = hub;
@@ -134,20 +142,20 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
 
   leave(options: LeaveOptions = {}): Promise<void> {
     const { reason, retryAfterMs, drainMs } = checkLeaveOptions(options);
-    const closed = this.whenClosed();
-    if (this.#isFinished || this.#ending !== undefined) return closed;
+    const closed = this.whenClosed().then(() => {});
+    if (this.#isOver) return closed;
     if (this.socket.connecting) this.destroy();
     else this.session.leave(goAwayWord(reason, retryAfterMs), drainMs, this.#hub.now());
     this.#rearm();
     return closed;
   }
 
-  destroy(): void {
-    this.#finish(this.#ending ?? { cause: 'local' });
+  destroy(detail: ClosedDetail = { cause: 'local' }): void {
+    this.#finish(this.#ending ?? detail);
   }
 
   detach(): { socket: Socket; head: Uint8Array } {
-    if (this.#isFinished)
+    if (this.#closed !== undefined)
       throw new WirebeatError('HB_ERR_CLOSED', 'the link is closed; there is no socket to give back');
     this.#splitter.stop();
     const gathered = this.#channel?.takeGathered() ?? Buffer.alloc(0);
@@ -161,13 +169,22 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
     return linkStats(this, this.#hub.now());
   }
 
-  /** Resolves when the link is closed. */
-  whenClosed(): Promise<void> {
-    if (this.#isFinished) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onClosed ??= [];
-      this.#onClosed.push(resolve);
-    });
+  whenUp(): Promise<boolean> {
+    if (this.session.heard) return Promise.resolve(true);
+    if (this.#isOver) return Promise.resolve(false);
+    this.#waiters ??= new Waiters();
+    return this.#waiters.up();
+  }
+
+  whenClosed(): Promise<ClosedDetail> {
+    if (this.#closed !== undefined) return Promise.resolve(this.#closed);
+    this.#waiters ??= new Waiters();
+    return this.#waiters.closed();
+  }
+
+  /** Ended, or only its end is still being carried out. */
+  get #isOver(): boolean {
+    return this.#closed !== undefined || this.#ending !== undefined;
   }
 
   // ---- the wheel ---------------------------------------------------------
@@ -181,7 +198,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
       return;
     }
     const next = this.session.wake(nowMs, polled);
-    if (this.#isFinished || this.#ending !== undefined) return;
+    if (this.#isOver) return;
     if (next === NEEDS_POLL) {
       this.#armAt(Infinity);
       this.#hub.judgeAfterPoll(this);
@@ -197,7 +214,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
 
   /** Only needed after what may move the deadline earlier; later ones are found out at the next wake. */
   #rearm(): void {
-    if (this.#timer === 0 || this.#isFinished || this.#ending !== undefined) return;
+    if (this.#timer === 0 || this.#isOver) return;
     const deadlineMs = this.session.deadline();
     if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);
   }
@@ -250,7 +267,15 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
         if (event.by === 'peer' && this.#channel === undefined)
           this.#endPolitely({ cause: 'left' }, LINGER_MS);
         return;
+      case 'silent':
+        this.#finish({
+          cause: 'policy',
+          code: 'HB_ERR_SILENT',
+          reason: `nothing valid within ${event.limitMs} ms`,
+        });
+        return;
       default: {
+        if (event.type === 'up') this.#waiters?.settleUp(true);
         const { type, ...detail } = event;
         this.#hub.tell(type, this, detail as never);
       }
@@ -301,7 +326,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
   }
 
   #writeHost(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
-    if (this.#isFinished || this.#ending !== undefined) return false;
+    if (this.#isOver) return false;
     if (!this.#writesPieces && bytes[0] === MAGIC_0 && (bytes.length === 1 || bytes[1] === MAGIC_1)) {
       throw new WirebeatError(
         'HB_ERR_HOST_MAGIC',
@@ -317,11 +342,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
 
   #start(options: AttachOptions): void {
     const { socket } = this;
-    guardSocket(socket, this);
-    socket.on('data', onData);
-    socket.on('end', onEnd);
-    socket.on('error', onError);
-    socket.on('close', onClose);
+    ownSocket(socket, this);
     if (options.noDelay ?? ATTACH_DEFAULTS.noDelay) socket.setNoDelay?.(true);
     if (options.head !== undefined && options.head.length > 0) socket.unshift(options.head);
     const phase = options.firstPhase ?? this.#hub.nextPhase();
@@ -332,7 +353,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
   }
 
   #open(phase: number): void {
-    if (this.#isFinished || this.socket.destroyed) return;
+    if (this.#closed !== undefined || this.socket.destroyed) return;
     this.session.open(this.#hub.now(), phase);
     const deadlineMs = this.session.deadline();
     this.#armedMs = deadlineMs;
@@ -351,7 +372,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
     try {
       this.#splitter.push(chunk);
     } finally {
-      if (!this.#isFinished) this.#outbound.endBatch();
+      if (this.#closed === undefined) this.#outbound.endBatch();
     }
   }
 
@@ -374,7 +395,7 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
 
   /** Flush, end our side, and wait for the other at most `lingerMs`; what still comes in is thrown away. */
   #endPolitely(detail: ClosedDetail, lingerMs: number): void {
-    if (this.#isFinished || this.#ending !== undefined) return;
+    if (this.#isOver) return;
     this.#ending = detail;
     this.#outbound.endBatch();
     this.#splitter.stop();
@@ -387,54 +408,15 @@ export class SocketLink implements Link, SessionPort, GuardingLink, ChannelLink,
   }
 
   #finish(detail: ClosedDetail, keepSocket = false): void {
-    if (this.#isFinished) return;
-    this.#isFinished = true;
+    if (this.#closed !== undefined) return;
+    this.#closed = detail;
     const { socket } = this;
     this.#splitter.stop();
     this.session.end();
     if (this.#timer !== 0) this.#hub.scheduler.cancel(this.#timer);
-    socket.off('data', onData);
-    socket.off('end', onEnd);
-    socket.off('error', onError);
-    socket.off('close', onClose);
-    unguardSocket(socket, this.#outbound.originalWrite);
-    if (!keepSocket && !socket.destroyed) {
-      socket.on('error', ignore); // a late error of a socket nobody owns must not end the process
-      socket.destroy();
-    }
-    for (const resolve of this.#onClosed ?? []) resolve();
+    disownSocket(socket, this.#outbound.originalWrite);
+    if (!keepSocket) discardSocket(socket);
+    this.#waiters?.settleClosed(detail);
     this.#hub.release(this, detail);
   }
 }
-
-function isTls(socket: Socket): boolean {
-  return (socket as TLSSocket).encrypted === true;
-}
-
-/** Which event tells that the connection stands; undefined when it does already. */
-function openEvent(socket: Socket): string | undefined {
-  // `secure` is told on both ends of TLS; on a client after the certificate was checked, or the socket destroyed.
-  if (isTls(socket) && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting === true) {
-    return 'secure';
-  }
-  return socket.connecting ? 'connect' : undefined;
-}
-
-/** Shared by all sockets: the link is found on the socket, so no closure is made per connection. */
-function onData(this: Socket, chunk: Buffer): void {
-  (linkOf(this) as SocketLink | undefined)?.receive(chunk);
-}
-
-function onEnd(this: Socket): void {
-  (linkOf(this) as SocketLink | undefined)?.peerEnded();
-}
-
-function onError(this: Socket, error: Error): void {
-  (linkOf(this) as SocketLink | undefined)?.socketFailed(error);
-}
-
-function onClose(this: Socket): void {
-  (linkOf(this) as SocketLink | undefined)?.socketClosed();
-}
-
-function ignore(): void {}

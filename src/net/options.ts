@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { functionOf, integerIn, knownKeys, numberIn, oneOf } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
-import { linkOf } from './guard.ts';
+import { ownerOf } from './ownership.ts';
 import type { AttachOptions, HostProtocol, LeaveOptions } from './types.ts';
 
 export const ATTACH_DEFAULTS = Object.freeze({
@@ -26,6 +26,7 @@ const ATTACH_KEYS = [
   'role',
   'ask',
   'preciseRtt',
+  'firstLifeMs',
   'host',
   'head',
   'context',
@@ -74,7 +75,7 @@ export function checkSocket(socket: Socket): void {
   const refuse = (why: string): never => {
     throw new WirebeatError('HB_ERR_SOCKET_STATE', `socket cannot be attached: ${why}`);
   };
-  if (linkOf(socket) !== undefined) refuse('it has a link already');
+  if (ownerOf(socket) !== undefined) refuse('it has a link already');
   if (socket.destroyed) refuse('it is destroyed');
   if (socket.writableEnded) refuse('its writing side was ended');
   if (socket.readableEnded) refuse('the peer has ended its side already');

@@ -11,8 +11,8 @@ import type { Socket } from 'node:net';
 import { Sent, type SentResult } from '../session/port.ts';
 import { Flag } from '../wire/constants.ts';
 import { BATCH_FRAMES, type FrameBuffer } from './frame-buffer.ts';
-import type { WriteCallback } from './guard.ts';
 import type { OutboundFraming } from './outbound-framing.ts';
+import type { WriteCallback } from './ownership.ts';
 
 const EMPTY = Buffer.alloc(0);
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Cause } from '../session/causes.ts';
 import type { SessionOptions } from '../session/policy.ts';
 import type { LinkState } from '../session/states.ts';
+import type { ClosedDetail } from './events.ts';
 
 /** The host protocol that shares a connection with heartbeats. No frame of it may begin with bytes 48 42. */
 export interface HostProtocol {
@@ -73,8 +74,12 @@ export interface Link {
   setDegraded(value: boolean): void;
   /** Say GOAWAY, drain, end. Resolves when the link is closed. */
   leave(options?: LeaveOptions): Promise<void>;
-  /** Close at once, without a word. */
-  destroy(): void;
+  /** Close at once, without a word. `detail`: what `closed` shall tell; default cause `local`. */
+  destroy(detail?: ClosedDetail): void;
+  /** True at the first sign of life, false when the link closed before. */
+  whenUp(): Promise<boolean>;
+  /** What the `closed` event tells. */
+  whenClosed(): Promise<ClosedDetail>;
   /** Give the socket back, paused, with the bytes that were read and not delivered. The link is closed. */
   detach(): { socket: Socket; head: Uint8Array };
   stats(): LinkStats;

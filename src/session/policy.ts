@@ -18,6 +18,8 @@ export interface SessionOptions {
   role?: 'full' | 'responder' | undefined;
   /** when-silent: ask only a silent peer. always: every beat of ours is a PING (RTT at every interval). */
   ask?: 'when-silent' | 'always' | undefined;
+  /** Close a link that said nothing valid this long after it opened, ms > 0. Infinity (default): the verdict decides. */
+  firstLifeMs?: number | undefined;
   /** Keep fractional send times, so that RTT is exact instead of whole ms. Costs 512 bytes per link. */
   preciseRtt?: boolean | undefined;
 }
@@ -28,6 +30,7 @@ export interface SessionPolicy {
   readonly suspectAfter: number;
   readonly role: 'full' | 'responder';
   readonly ask: 'when-silent' | 'always';
+  readonly firstLifeMs: number;
   readonly preciseRtt: boolean;
   /** Granularity of the wheel that wakes the session, ms. */
   readonly tickMs: number;
@@ -44,6 +47,7 @@ export const SESSION_DEFAULTS = Object.freeze({
   deadAfter: 3,
   role: 'full',
   ask: 'when-silent',
+  firstLifeMs: Infinity,
   preciseRtt: false,
   tickMs: 10,
 } as const);
@@ -74,6 +78,7 @@ export function sessionPolicy(
     suspectAfter,
     role: oneOf('role', options.role ?? SESSION_DEFAULTS.role, ['full', 'responder']),
     ask: oneOf('ask', options.ask ?? SESSION_DEFAULTS.ask, ['when-silent', 'always']),
+    firstLifeMs: numberIn('firstLifeMs', options.firstLifeMs ?? SESSION_DEFAULTS.firstLifeMs, 1, Infinity),
     preciseRtt,
     tickMs,
   });

@@ -32,6 +32,8 @@ export type SessionEvent =
   | { readonly type: 'write-stall'; readonly stalledMs: number }
   /** The peer was judged; the link is to be destroyed at once. */
   | { readonly type: 'dead'; readonly cause: Cause; readonly silentMs: number; readonly limitMs: number }
+  /** Nothing valid was heard within the limit for a new link; it is to be closed at once. */
+  | { readonly type: 'silent'; readonly limitMs: number }
   /** Leaving is over (drained, or the other side fell silent after GOAWAY); end politely. */
   | { readonly type: 'ended'; readonly cause: Cause };
 

@@ -47,6 +47,8 @@ export class Session {
   /** Last frame or host byte the peer sent of its own accord: answers do not count. */
   #lastVoluntaryMs = 0;
   #leaveByMs = Infinity;
+  /** A new link must be heard by then; Infinity once it was. */
+  #hearByMs = Infinity;
   #oneWayReported = false;
   #suspectAnnounced = false;
   #peerLeft = false;
@@ -65,6 +67,11 @@ export class Session {
   /** The last life heard (or the moment silence began to count), ms on the caller's clock. */
   get lastRxMs(): number {
     return this.#silence.lastRxMs;
+  }
+
+  /** Something valid was heard from the peer. */
+  get heard(): boolean {
+    return this.#silence.heard;
   }
 
   get lastTxMs(): number {
@@ -106,6 +113,7 @@ export class Session {
     this.#lastVoluntaryMs = now + firstMs - this.policy.intervalMs;
     this.#questions.open(now + firstMs);
     this.#transmitter.open(now, firstMs);
+    if (!this.heard) this.#hearByMs = now + this.policy.firstLifeMs;
   }
 
   /** A frame that passed every check. */
@@ -196,9 +204,10 @@ export class Session {
     const now = Math.floor(nowMs);
     const stalledMs = this.#silence.look(now);
     if (stalledMs > 0) this.#port.notify({ type: 'write-stall', stalledMs });
-    if (now >= this.#judgeAtMs()) {
+    if (now >= this.#judgeAtMs() || now >= this.#hearByMs) {
       if (!polled) return NEEDS_POLL;
-      this.#judge(now, nowMs);
+      if (now >= this.#hearByMs) this.#giveUp();
+      else this.#judge(now, nowMs);
     } else if (now >= this.#leaveByMs) {
       this.#finish('local');
     }
@@ -209,7 +218,7 @@ export class Session {
   /** When `wake` wants to be called next, ms; Infinity when nothing is planned. */
   deadline(): number {
     if (this.state === 'closed') return Infinity;
-    let due = Math.min(this.#judgeAtMs(), this.#leaveByMs, this.#silence.lookAtMs);
+    let due = Math.min(this.#judgeAtMs(), this.#hearByMs, this.#leaveByMs, this.#silence.lookAtMs);
     if (this.policy.role === 'full' && !this.#transmitter.isHeld) {
       due = Math.min(due, this.#transmitter.dueMs, this.#questions.askAtMs(this.#silence.deadMs));
       if (this.#probes !== undefined) due = Math.min(due, this.#probes.nextMs);
@@ -229,6 +238,7 @@ export class Session {
     const first = !this.#silence.heard;
     const refuted = this.#suspectAnnounced;
     this.#silence.heard = true;
+    this.#hearByMs = Infinity;
     this.#suspectAnnounced = false;
     this.#move('life');
     if (first) this.#port.notify({ type: 'up' });
@@ -313,6 +323,11 @@ export class Session {
     const { cause, lastRxMs, deadMs } = this.#silence;
     this.#move('end');
     this.#port.notify({ type: 'dead', cause, silentMs: now - lastRxMs, limitMs: deadMs });
+  }
+
+  #giveUp(): void {
+    this.#move('end');
+    this.#port.notify({ type: 'silent', limitMs: this.policy.firstLifeMs });
   }
 
   #finish(cause: Cause): void {

@@ -229,7 +229,7 @@ export class Scheduler<T> {
     this.#firing = true;
     try {
       if (lagMs >= 0) this.#onWake?.(nowMs, lagMs);
-      if (!this.#closed) full = this.#wheel.advance(nowMs, this.#batchTimers) === this.#batchTimers;
+      full = this.#wheel.advance(nowMs, this.#batchTimers) === this.#batchTimers;
     } finally {
       this.#firing = false;
       if (!this.#closed) this.#goOn(full && this.#wheel.nextDueMs() <= nowMs);

@@ -49,6 +49,11 @@ export class TimerStore<T> {
     for (let head = 0; head < heads; head++) this.detach(head);
   }
 
+  /** Bytes of the arrays, free places included. */
+  get arrayBytes(): number {
+    return this.#links.byteLength + this.deadlines.byteLength;
+  }
+
   /** A free place, now holding `payload` and in no list. The caller keeps within `maxPlaces`. */
   take(payload: T): number {
     let place = this.#firstFree;

@@ -101,6 +101,11 @@ export class TimerWheel<T> {
     return this.#size;
   }
 
+  /** Memory held in bytes, payload references (8 each) not counted. It doubles when full and never shrinks. */
+  get arrayBytes(): number {
+    return this.#store.arrayBytes;
+  }
+
   /**
    * Arm a timer. A deadline already reached fires at the next `advance`; Infinity, or more than 2^53 ticks ahead,
    * never. RangeError for NaN, TypeError for no number, WirebeatError HB_ERR_TIMER_LIMIT beyond `maxTimers`.

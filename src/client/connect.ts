@@ -1,0 +1,139 @@
+/**
+ * Connect to a service that speaks heartbeats and get the link. Resolves when the peer has shown a first sign of life,
+ * because a bare TCP connect proves nothing: a load balancer accepts for a server that is gone.
+ */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { integerIn, numberIn, oneOf } from '../base/assert.ts';
+import { typeError, WirebeatError } from '../base/errors.ts';
+import { defaultHub, type HeartbeatHub } from '../net/hub.ts';
+import type { AttachOptions, HostProtocol, Link } from '../net/types.ts';
+
+export interface ConnectOptions extends Omit<AttachOptions, 'host' | 'head'> {
+  /** TCP port; or `path`. */
+  port?: number;
+  /** Name or address; default 127.0.0.1. */
+  host?: string;
+  /** A unix socket. */
+  path?: string;
+  /** Present: the connection is shared with this protocol (`AttachOptions.host`). */
+  protocol?: HostProtocol;
+  /** true, or options of `tls.connect`: speak TLS. */
+  tls?: boolean | ConnectionOptions;
+  /** The hub that watches the link; default: the process's own. */
+  hub?: HeartbeatHub;
+  /** Gives up the attempt; the promise rejects with its reason. */
+  signal?: AbortSignal;
+  /** Longest wait until the promise settles, ms. Default 10 000. */
+  timeoutMs?: number;
+  /** up (default): resolve at the first sign of life. connect: as soon as the connection stands. */
+  waitFor?: 'up' | 'connect';
+}
+
+const CONNECT_DEFAULTS = Object.freeze({ host: '127.0.0.1', timeoutMs: 10_000, waitFor: 'up' } as const);
+
+/**
+ * Rejects with the system's code (ECONNREFUSED, ENOTFOUND ...), HB_ERR_TIMEOUT, HB_ERR_NEVER_ANSWERED, the protocol
+ * error's code, or the signal's reason; nothing is left open then. TypeError or RangeError for options.
+ */
+export async function connectHeartbeat(options: ConnectOptions): Promise<Link> {
+  const { port, host, path, tls, hub, signal, timeoutMs, waitFor, protocol, ...attach } = options;
+  const settings = checked(options);
+  signal?.throwIfAborted();
+  const socket = openSocket(settings, tls);
+  const link = watch(
+    hub ?? defaultHub(),
+    socket,
+    protocol === undefined ? attach : { ...attach, host: protocol },
+  );
+  const settled = settings.waitFor === 'up' ? link.whenUp() : connected(socket, link);
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    if (settings.timeoutMs !== Infinity) {
+      timer = setTimeout(() => reject(timedOut(settings)), settings.timeoutMs);
+    }
+    onAbort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    if (await Promise.race([settled, givenUp])) return link;
+    throw failed(settings, await link.whenClosed());
+  } catch (error) {
+    link.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+interface Settings {
+  port: number;
+  host: string;
+  path: string | undefined;
+  timeoutMs: number;
+  waitFor: 'up' | 'connect';
+}
+
+function checked(options: ConnectOptions): Settings {
+  const { host, timeoutMs, waitFor } = { ...CONNECT_DEFAULTS, ...options };
+  if (typeof host !== 'string' || host === '') throw typeError('host', 'a host name or address', host);
+  if (options.path !== undefined && (typeof options.path !== 'string' || options.path === '')) {
+    throw typeError('path', 'a socket path', options.path);
+  }
+  const port = options.path === undefined ? integerIn('port', options.port, 1, 65_535) : 0;
+  numberIn('timeoutMs', timeoutMs, 1, Infinity);
+  if (timeoutMs !== Infinity) numberIn('timeoutMs', timeoutMs, 1, 2 ** 31 - 1);
+  oneOf('waitFor', waitFor, ['up', 'connect']);
+  return { port, host, path: options.path, timeoutMs, waitFor };
+}
+
+function openSocket({ port, host, path }: Settings, tls: ConnectOptions['tls']): Socket {
+  const where = path === undefined ? { port, host } : { path };
+  if (tls === undefined || tls === false) return connectTcp(where);
+  const asked = tls === true ? {} : tls;
+  // A name is what certificates are checked against; an address is none.
+  const servername = path === undefined && isIP(host) === 0 ? { servername: host } : {};
+  return connectTls({ ...servername, ...asked, ...where });
+}
+
+function watch(hub: HeartbeatHub, socket: Socket, attach: AttachOptions): Link {
+  try {
+    return hub.attach(socket, { firstPhase: 0, ...attach });
+  } catch (error) {
+    socket.on('error', () => {});
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** True when the connection stands, false when it closed first. */
+function connected(socket: Socket, link: Link): Promise<boolean> {
+  const secure = 'encrypted' in socket ? 'secureConnect' : 'connect';
+  return Promise.race([
+    new Promise<boolean>((resolve) => socket.once(secure, () => resolve(true))),
+    link.whenClosed().then(() => false),
+  ]);
+}
+
+function whereOf({ host, port, path }: Settings): string {
+  if (path !== undefined) return `unix:${path}`;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function timedOut(settings: Settings): WirebeatError {
+  return new WirebeatError(
+    'HB_ERR_TIMEOUT',
+    `${whereOf(settings)} gave no sign of life within ${settings.timeoutMs} ms`,
+  );
+}
+
+function failed(
+  settings: Settings,
+  detail: { cause: string; code?: string; reason?: string },
+): WirebeatError {
+  const code = detail.code ?? (detail.cause === 'never-answered' ? 'HB_ERR_NEVER_ANSWERED' : 'HB_ERR_CLOSED');
+  const why = [detail.cause, detail.reason].filter((word) => word !== undefined).join(': ');
+  return new WirebeatError(code, `${whereOf(settings)} closed before its first sign of life (${why})`);
+}

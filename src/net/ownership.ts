@@ -1,0 +1,96 @@
+/**
+ * Takes a socket over for a link, and gives it back. While owned, its events go to the link, and a host that still
+ * calls `socket.write` itself is followed (when it gave an outbound framing function) or refused loudly, because a
+ * heartbeat could land inside its frame.
+ *
+ * Shared functions that find the owner on the socket object: no closure and no listener object per connection.
+ * `socket.end(data)` is let through: nothing can follow it, so no heartbeat can land inside.
+ */
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+const OWNER = Symbol('wirebeat.owner');
+
+export type WriteCallback = (error?: Error | null) => void;
+
+/** The link, as its socket sees it. */
+export interface SocketOwner {
+  receive(chunk: Uint8Array): void;
+  peerEnded(): void;
+  socketFailed(error: NodeJS.ErrnoException): void;
+  socketClosed(): void;
+  /** The host wrote to the socket directly. Throws HB_ERR_HOST_WRITE when that is not allowed. */
+  hostWroteDirectly(bytes: Uint8Array, callback: WriteCallback | undefined): boolean;
+}
+
+type OwnedSocket = Socket & { [OWNER]?: SocketOwner };
+
+/** The link that owns this socket now, if any. */
+export function ownerOf(socket: Socket): SocketOwner | undefined {
+  return (socket as OwnedSocket)[OWNER];
+}
+
+export function ownSocket(socket: Socket, owner: SocketOwner): void {
+  (socket as OwnedSocket)[OWNER] = owner;
+  socket.write = guardedWrite as Socket['write'];
+  socket.on('data', onData);
+  socket.on('end', onEnd);
+  socket.on('error', onError);
+  socket.on('close', onClose);
+}
+
+/** The socket is as it was before, with its own `write`. */
+export function disownSocket(socket: Socket, originalWrite: Socket['write']): void {
+  socket.off('data', onData);
+  socket.off('end', onEnd);
+  socket.off('error', onError);
+  socket.off('close', onClose);
+  delete (socket as OwnedSocket)[OWNER];
+  if (originalWrite === Object.getPrototypeOf(socket).write) delete (socket as Partial<Socket>).write;
+  else socket.write = originalWrite;
+}
+
+/** Destroy a socket nobody owns any more; a late error of it must not end the process. */
+export function discardSocket(socket: Socket): void {
+  if (socket.destroyed) return;
+  socket.on('error', ignore);
+  socket.destroy();
+}
+
+export function isTls(socket: Socket): boolean {
+  return (socket as TLSSocket).encrypted === true;
+}
+
+/** Which event tells that the connection stands; undefined when it does already. */
+export function openEvent(socket: Socket): string | undefined {
+  // `secure` is told on both ends of TLS; on a client after the certificate was checked, or the socket destroyed.
+  if (isTls(socket) && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting === true) {
+    return 'secure';
+  }
+  return socket.connecting ? 'connect' : undefined;
+}
+
+function guardedWrite(this: OwnedSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+  const done = typeof encoding === 'function' ? encoding : callback;
+  const charset = typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8';
+  const bytes = typeof chunk === 'string' ? Buffer.from(chunk, charset) : (chunk as Uint8Array);
+  return (this[OWNER] as SocketOwner).hostWroteDirectly(bytes, done as WriteCallback | undefined);
+}
+
+function onData(this: OwnedSocket, chunk: Buffer): void {
+  this[OWNER]?.receive(chunk);
+}
+
+function onEnd(this: OwnedSocket): void {
+  this[OWNER]?.peerEnded();
+}
+
+function onError(this: OwnedSocket, error: Error): void {
+  this[OWNER]?.socketFailed(error);
+}
+
+function onClose(this: OwnedSocket): void {
+  this[OWNER]?.socketClosed();
+}
+
+function ignore(): void {}
