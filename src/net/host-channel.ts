@@ -12,8 +12,8 @@ import type { HostProtocol, Link } from './types.ts';
 const FIRST_GATHER_BYTES = 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** What the channel needs of its link. */
-export interface ChannelLink extends Link {
+/** What the channel tells its link. */
+export interface ChannelOwner {
   onFrame(flags: number, seq: number, timestamp: number): void;
   onError(code: SplitterCode, detail: SplitterErrorDetail): void;
   onHostBytes(bytes: number): void;
@@ -22,14 +22,22 @@ export interface ChannelLink extends Link {
 export class HostChannel implements FrameSplitterOptions {
   readonly reserved: 'strict' | 'ignore';
   readonly maxHostFrameBytes: number;
-  readonly #link: ChannelLink;
+  readonly #owner: ChannelOwner;
+  readonly #link: Link;
   readonly #host: HostProtocol;
   readonly #gathers: boolean;
   #gathered = NOTHING;
   #gatheredBytes = 0;
   #splitter: FrameSplitter | undefined;
 
-  constructor(link: ChannelLink, host: HostProtocol, reserved: 'strict' | 'ignore', maxFrameBytes: number) {
+  constructor(
+    owner: ChannelOwner,
+    link: Link,
+    host: HostProtocol,
+    reserved: 'strict' | 'ignore',
+    maxFrameBytes: number,
+  ) {
+    this.#owner = owner;
     this.#link = link;
     this.#host = host;
     this.reserved = reserved;
@@ -43,11 +51,11 @@ export class HostChannel implements FrameSplitterOptions {
   }
 
   onFrame(flags: number, seq: number, timestamp: number): void {
-    this.#link.onFrame(flags, seq, timestamp);
+    this.#owner.onFrame(flags, seq, timestamp);
   }
 
   onError(code: SplitterCode, detail: SplitterErrorDetail): void {
-    this.#link.onError(code, detail);
+    this.#owner.onError(code, detail);
   }
 
   hostFrameLength(bytes: Uint8Array, start: number, end: number): number {
@@ -55,7 +63,7 @@ export class HostChannel implements FrameSplitterOptions {
   }
 
   onHost(bytes: Uint8Array): void {
-    this.#link.onHostBytes(bytes.length);
+    this.#owner.onHostBytes(bytes.length);
     if (!this.#gathers) {
       this.#host.onFrame(this.#link, bytes);
       return;

@@ -1,0 +1,344 @@
+/**
+ * One socket, one session, one wheel entry. Bytes go socket -> splitter -> session or host; frames go session ->
+ * outbound -> socket; the wheel wakes the session when it asked to be. All rules live in the session: here they only
+ * meet a real connection.
+ *
+ * Whatever ends a link, `finish` runs once: timer cancelled, listeners gone, socket destroyed (or given back), link
+ * out of the hub, one `closed` event with the first cause recorded. Late events of the socket find no link.
+ */
+import type { Socket } from 'node:net';
+import { WirebeatError } from '../base/errors.ts';
+import { goAwayWord } from '../session/goaway.ts';
+import type { SessionPolicy } from '../session/policy.ts';
+import type { SentResult, SessionEvent, SessionPort } from '../session/port.ts';
+import { NEEDS_POLL, Session } from '../session/session.ts';
+import type { TimerHandle } from '../time/wheel.ts';
+import { GoAwayReason, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
+import { FrameSplitter } from '../wire/splitter.ts';
+import type { SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
+import type { ClosedDetail } from './events.ts';
+import { kernelTakenBytes } from './handle.ts';
+import { type ChannelOwner, HostChannel } from './host-channel.ts';
+import type { HubCore } from './hub-core.ts';
+import type { SocketLink } from './link.ts';
+import { ATTACH_DEFAULTS } from './options.ts';
+import { Outbound, type OutboundListener } from './outbound.ts';
+import { OutboundFraming } from './outbound-framing.ts';
+import {
+  discardSocket,
+  disownSocket,
+  isTls,
+  openEvent,
+  ownSocket,
+  type SocketOwner,
+  type WriteCallback,
+} from './ownership.ts';
+import { causeOfSocketError } from './socket-errors.ts';
+import type { AttachOptions } from './types.ts';
+import type { Waiters } from './waiters.ts';
+
+/** After our last word the other side gets this long to end its own, and this much more is read and thrown away. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 2 ** 20;
+/** The peer has ended, but takes our queued bytes: at most this long. */
+const MAX_FLUSH_MS = 30_000;
+
+export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner, OutboundListener {
+  readonly id: number;
+  readonly context: unknown;
+  readonly socket: Socket;
+  readonly session: Session;
+  readonly reserved: 'strict' | 'ignore';
+  bytesReceived = 0;
+  resyncBytes = 0;
+
+  protected readonly hub: HubCore;
+  protected readonly splitter: FrameSplitter;
+  protected readonly channel: HostChannel | undefined;
+  protected readonly outbound: Outbound;
+  readonly #writesPieces: boolean;
+  readonly #onPong: AttachOptions['onPong'];
+  #timer: TimerHandle = 0;
+  #armedMs = Infinity;
+  /** Set once the end is decided but the socket still flushes: the cause, and when patience ends. */
+  protected ending: ClosedDetail | undefined;
+  protected closed: ClosedDetail | undefined;
+  #endByMs = Infinity;
+  #lingerBytes = 0;
+  protected waiters: Waiters | undefined;
+
+  constructor(hub: HubCore, id: number, socket: Socket, policy: SessionPolicy, options: AttachOptions) {
+    this.hub = hub;
+    this.id = id;
+    this.socket = socket;
+    this.context = options.context;
+    this.reserved = options.reserved ?? ATTACH_DEFAULTS.reserved;
+    this.#onPong = options.onPong;
+    this.session = new Session(policy, this, hub.random);
+    const { host } = options;
+    this.#writesPieces = host?.outboundFrameLength !== undefined;
+    if (host === undefined) {
+      this.splitter = new FrameSplitter(this);
+    } else {
+      const maxFrameBytes = host.maxFrameBytes ?? ATTACH_DEFAULTS.maxFrameBytes;
+      this.channel = new HostChannel(this, this.asLink(), host, this.reserved, maxFrameBytes);
+      this.splitter = new FrameSplitter(this.channel);
+      this.channel.bind(this.splitter);
+    }
+    const framing = host?.outboundFrameLength?.bind(host);
+    this.outbound = new Outbound(
+      socket,
+      this,
+      hub.scratch,
+      framing === undefined ? undefined : new OutboundFraming(framing),
+      isTls(socket),
+    );
+    this.#start(options);
+  }
+
+  /** This link as hub and host know it. */
+  protected abstract asLink(): SocketLink;
+
+  /** The connection stands and the session runs. */
+  protected get isOpen(): boolean {
+    return this.#timer !== 0;
+  }
+
+  /** Ended, or only its end is still being carried out. */
+  protected get isOver(): boolean {
+    return this.closed !== undefined || this.ending !== undefined;
+  }
+
+  // ---- the wheel ---------------------------------------------------------
+
+  /** The deadline asked for has come. `polled`: the sockets were read since this process woke. */
+  wake(polled: boolean): void {
+    const nowMs = this.hub.now();
+    if (this.ending !== undefined) {
+      if (nowMs >= this.#endByMs) this.finish(this.ending);
+      else this.#armAt(this.#endByMs);
+      return;
+    }
+    const next = this.session.wake(nowMs, polled);
+    if (this.isOver) return;
+    if (next === NEEDS_POLL) {
+      this.#armAt(Infinity);
+      this.hub.judgeAfterPoll(this.asLink());
+    } else {
+      this.#armAt(next);
+    }
+  }
+
+  #armAt(deadlineMs: number): void {
+    this.#armedMs = deadlineMs;
+    this.hub.scheduler.rearm(this.#timer, deadlineMs);
+  }
+
+  /** Only needed after what may move the deadline earlier; later ones are found out at the next wake. */
+  protected rearm(): void {
+    if (!this.isOpen || this.isOver) return;
+    const deadlineMs = this.session.deadline();
+    if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);
+  }
+
+  // ---- the session's port ------------------------------------------------
+
+  send(flags: number, seq: number, word: number): SentResult {
+    return this.outbound.send(flags, seq, word);
+  }
+
+  allowProbe(index: number): boolean {
+    return this.hub.allowProbe(index);
+  }
+
+  queuedBytes(): number {
+    return this.outbound.queuedBytes;
+  }
+
+  takenBytes(): number {
+    return kernelTakenBytes(this.socket);
+  }
+
+  pong(seq: number, rttMs: number): void {
+    this.#onPong?.(this.asLink(), seq, rttMs);
+  }
+
+  notify(event: SessionEvent): void {
+    switch (event.type) {
+      case 'dead': {
+        const { cause, silentMs, limitMs } = event;
+        this.hub.countDeath();
+        this.ending = { cause }; // recorded before anybody is told, so that no listener can change it
+        try {
+          this.hub.tell('dead', this.asLink(), { cause, silentMs, limitMs });
+        } finally {
+          this.finish(this.ending);
+        }
+        return;
+      }
+      case 'ended':
+        this.#endPolitely({ cause: event.cause }, LINGER_MS);
+        return;
+      case 'leaving':
+        this.hub.tell('leaving', this.asLink(), {
+          by: event.by,
+          reason: event.reason,
+          retryAfterMs: event.retryAfterMs,
+        });
+        // With no host there is nothing in flight to wait for.
+        if (event.by === 'peer' && this.channel === undefined)
+          this.#endPolitely({ cause: 'left' }, LINGER_MS);
+        return;
+      case 'silent':
+        this.finish({
+          cause: 'policy',
+          code: 'HB_ERR_SILENT',
+          reason: `nothing valid within ${event.limitMs} ms`,
+        });
+        return;
+      default: {
+        if (event.type === 'up') this.waiters?.settleUp(true);
+        const { type, ...detail } = event;
+        this.hub.tell(type, this.asLink(), detail as never);
+      }
+    }
+  }
+
+  // ---- the splitter's handler --------------------------------------------
+
+  onFrame(flags: number, seq: number, timestamp: number): void {
+    this.session.receive(flags, seq, timestamp, this.hub.chunkMs);
+  }
+
+  onHostBytes(_bytes: number): void {
+    this.session.receiveHost(this.hub.chunkMs);
+  }
+
+  onSkipped(bytes: number): void {
+    this.resyncBytes += bytes;
+  }
+
+  onError(code: SplitterCode, detail: SplitterErrorDetail): void {
+    if (code === 'HB_ERR_TRUNCATED') return; // the end of the stream is told by its own cause
+    const reason = code === 'HB_ERR_VERSION' ? GoAwayReason.Version : GoAwayReason.ProtocolError;
+    this.session.farewell(goAwayWord(reason, 0), this.hub.chunkMs);
+    this.#endPolitely(
+      { cause: 'protocol-error', code, reason: `${detail.reason} at byte ${detail.offset}` },
+      LINGER_MS,
+    );
+  }
+
+  // ---- the outbound side's listener --------------------------------------
+
+  onFlushed(): void {
+    this.session.flushed(this.hub.now());
+  }
+
+  onFree(): void {
+    this.session.writable(this.hub.now());
+    this.rearm();
+  }
+
+  hostWroteDirectly(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
+    if (this.#writesPieces) return this.writeHost(bytes, callback);
+    throw new WirebeatError(
+      'HB_ERR_HOST_WRITE',
+      'socket.write was called while a link owns the socket: use link.write(wholeFrame), or attach with host.outboundFrameLength',
+    );
+  }
+
+  protected writeHost(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
+    if (this.isOver) return false;
+    if (!this.#writesPieces && bytes[0] === MAGIC_0 && (bytes.length === 1 || bytes[1] === MAGIC_1)) {
+      throw new WirebeatError(
+        'HB_ERR_HOST_MAGIC',
+        'a host frame must not begin with bytes 48 42, nor be the one byte 48',
+      );
+    }
+    const hasRoom = this.outbound.writeHost(bytes, callback);
+    this.session.hostWrote(this.hub.now());
+    return hasRoom;
+  }
+
+  // ---- the socket --------------------------------------------------------
+
+  #start(options: AttachOptions): void {
+    const { socket } = this;
+    ownSocket(socket, this);
+    if (options.noDelay ?? ATTACH_DEFAULTS.noDelay) socket.setNoDelay?.(true);
+    if (options.head !== undefined && options.head.length > 0) socket.unshift(options.head);
+    const phase = options.firstPhase ?? this.hub.nextPhase();
+    const connectEvent = openEvent(socket);
+    if (connectEvent === undefined) this.#open(phase);
+    else socket.once(connectEvent, () => this.#open(phase));
+    socket.resume();
+  }
+
+  #open(phase: number): void {
+    if (this.closed !== undefined || this.socket.destroyed) return;
+    this.session.open(this.hub.now(), phase);
+    const deadlineMs = this.session.deadline();
+    this.#armedMs = deadlineMs;
+    this.#timer = this.hub.scheduler.arm(deadlineMs, this.asLink());
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.bytesReceived += chunk.length;
+    if (this.ending !== undefined) {
+      this.#lingerBytes += chunk.length;
+      if (this.#lingerBytes > LINGER_BYTES) this.finish(this.ending);
+      return;
+    }
+    this.hub.chunkMs = this.hub.now();
+    this.outbound.beginBatch();
+    try {
+      this.splitter.push(chunk);
+    } finally {
+      if (this.closed === undefined) this.outbound.endBatch();
+    }
+  }
+
+  peerEnded(): void {
+    if (this.ending !== undefined) return; // `close` follows once our side is flushed
+    this.splitter.end();
+    const cause = this.socket.writableEnded ? 'local' : this.session.causeOfPeerClose;
+    const flushMs = Math.min(this.session.detectionTimeMs, MAX_FLUSH_MS);
+    this.#endPolitely({ cause }, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
+  }
+
+  socketFailed(error: NodeJS.ErrnoException): void {
+    const detail: ClosedDetail = { cause: causeOfSocketError(error), reason: error.message };
+    this.finish(this.ending ?? (error.code === undefined ? detail : { ...detail, code: error.code }));
+  }
+
+  socketClosed(): void {
+    this.finish(this.ending ?? { cause: 'local', reason: 'the socket was destroyed by its owner' });
+  }
+
+  /** Flush, end our side, and wait for the other at most `lingerMs`; what still comes in is thrown away. */
+  #endPolitely(detail: ClosedDetail, lingerMs: number): void {
+    if (this.isOver) return;
+    this.ending = detail;
+    this.outbound.endBatch();
+    this.splitter.stop();
+    this.session.end();
+    this.#endByMs = this.hub.now() + lingerMs;
+    this.socket.end();
+    this.socket.resume();
+    if (this.#timer !== 0) this.#armAt(this.#endByMs);
+    else this.#timer = this.hub.scheduler.arm(this.#endByMs, this.asLink());
+  }
+
+  protected finish(detail: ClosedDetail, keepSocket = false): void {
+    if (this.closed !== undefined) return;
+    this.closed = detail;
+    const { socket } = this;
+    this.splitter.stop();
+    this.session.end();
+    if (this.#timer !== 0) this.hub.scheduler.cancel(this.#timer);
+    disownSocket(socket, this.outbound.originalWrite);
+    if (!keepSocket) discardSocket(socket);
+    this.waiters?.settleClosed(detail);
+    this.hub.release(this.asLink(), detail);
+  }
+}
