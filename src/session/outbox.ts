@@ -4,18 +4,14 @@
  * sequence number only when it is really sent.
  */
 export class Outbox {
-  pongFlags = 0;
+  hasPong = false;
   pongSeq = 0;
   pongTimestamp = 0;
   /** GOAWAY_INFO word waiting to be sent; 0 = none. */
   goAwayWord = 0;
 
-  get isEmpty(): boolean {
-    return this.pongFlags === 0 && this.goAwayWord === 0;
-  }
-
-  holdPong(flags: number, seq: number, timestamp: number): void {
-    this.pongFlags = flags;
+  holdPong(seq: number, timestamp: number): void {
+    this.hasPong = true;
     this.pongSeq = seq;
     this.pongTimestamp = timestamp;
   }

@@ -5,7 +5,7 @@
 import { PingMap } from './pings.ts';
 import { RttEstimator } from './rtt.ts';
 
-const NEVER = -1;
+const NEVER = -Infinity;
 const PRECISE_ENTRIES = 64;
 /** `answered`: no ping of ours waits for this number. */
 export const UNMATCHED = -1;
@@ -43,9 +43,15 @@ export class Questions {
     return this.#askedMs !== NEVER;
   }
 
-  /** The link opened: the answer clock starts. */
-  open(nowMs: number): void {
+  /** A question is on its way: in the kernel, or at least in this process's queue. */
+  get isAsking(): boolean {
+    return this.#isQueued || this.isAsked;
+  }
+
+  /** The answer clock starts, or starts again: answers to earlier questions say nothing about the round trip. */
+  restart(nowMs: number): void {
     this.#lastAckMs = nowMs;
+    this.#waitingSinceMs = nowMs;
   }
 
   /** Own frame `seq` went out; `inKernel` or still in our queue. */

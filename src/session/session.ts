@@ -13,8 +13,9 @@
 import type { Random } from '../base/random.ts';
 import { FLAGS_MASK, Flag, Param } from '../wire/constants.ts';
 import { goAwayReason, paramId } from '../wire/param.ts';
+import { Announcer } from './announcer.ts';
 import type { Cause } from './causes.ts';
-import { goAwayRetryAfterMs } from './goaway.ts';
+import { goAwayRetryAfterMs, peerGoAwayReason } from './goaway.ts';
 import { JitterEstimator } from './jitter.ts';
 import { detectionBound, detectionTime, type SessionPolicy } from './policy.ts';
 import type { SessionPort } from './port.ts';
@@ -42,6 +43,7 @@ export class Session {
   readonly #questions: Questions;
   readonly #transmitter: Transmitter;
   readonly #silence: Silence;
+  readonly #announcer: Announcer;
   readonly #peerSequence = new PeerSequence();
   #probes: SuspectProbes | undefined;
   /** Last frame or host byte the peer sent of its own accord: answers do not count. */
@@ -49,8 +51,6 @@ export class Session {
   #leaveByMs = Infinity;
   /** A new link must be heard by then; Infinity once it was. */
   #hearByMs = Infinity;
-  #oneWayReported = false;
-  #suspectAnnounced = false;
   #peerLeft = false;
   #weLeft = false;
 
@@ -60,6 +60,7 @@ export class Session {
     this.#questions = new Questions(policy.preciseRtt);
     this.#transmitter = new Transmitter(policy, port, random, this.#questions, this.stats);
     this.#silence = new Silence(policy, port, this.#questions, this.#transmitter);
+    this.#announcer = new Announcer(port);
   }
 
   // ---- what is known -----------------------------------------------------
@@ -111,9 +112,10 @@ export class Session {
     const firstMs = Math.floor(phase * this.policy.intervalMs);
     this.#silence.lastRxMs = now + firstMs;
     this.#lastVoluntaryMs = now + firstMs - this.policy.intervalMs;
-    this.#questions.open(now + firstMs);
+    // The first frame is a question on a busy link too: the round trip must be known before the link falls silent.
+    this.#questions.restart(now + firstMs - this.#silence.deadMs);
     this.#transmitter.open(now, firstMs);
-    if (!this.heard) this.#hearByMs = now + this.policy.firstLifeMs;
+    if (!this.heard && !this.#silence.isPaused) this.#hearByMs = now + this.policy.firstLifeMs;
   }
 
   /** A frame that passed every check. */
@@ -153,6 +155,7 @@ export class Session {
   /** We stop reading: the receive clocks stand still. */
   pause(): void {
     this.#silence.isPaused = true;
+    this.#hearByMs = Infinity;
     this.#move('pause');
   }
 
@@ -161,14 +164,15 @@ export class Session {
     if (!this.#silence.isPaused) return;
     this.#silence.isPaused = false;
     this.#silence.life(Math.ceil(nowMs));
+    this.#questions.restart(Math.floor(nowMs));
+    if (!this.heard) this.#hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
     this.#move(this.#silence.heard ? 'resume' : 'resume-unheard');
   }
 
   /** Our DEGRADED level; a change is told at once, idle or not. */
   setDegraded(value: boolean, nowMs: number): void {
     if (this.#transmitter.degraded === value) return;
-    this.#transmitter.degraded = value;
-    this.#transmitter.hasten();
+    this.#transmitter.setDegraded(value);
     this.#perform(Math.floor(nowMs), nowMs);
   }
 
@@ -180,7 +184,7 @@ export class Session {
     this.#move('leave');
     this.#transmitter.goAway(word, nowMs);
     const retryAfterMs = goAwayRetryAfterMs(word);
-    this.#port.notify({ type: 'leaving', by: 'us', reason: goAwayReason(word), retryAfterMs });
+    this.#announcer.tell({ type: 'leaving', by: 'us', reason: goAwayReason(word), retryAfterMs });
   }
 
   /** A last GOAWAY if it can go out at once, then the end: for errors after which nothing more is said. */
@@ -203,7 +207,7 @@ export class Session {
     if (this.state === 'closed') return Infinity;
     const now = Math.floor(nowMs);
     const stalledMs = this.#silence.look(now);
-    if (stalledMs > 0) this.#port.notify({ type: 'write-stall', stalledMs });
+    if (stalledMs > 0) this.#announcer.tell({ type: 'write-stall', stalledMs });
     if (now >= this.#judgeAtMs() || now >= this.#hearByMs) {
       if (!polled) return NEEDS_POLL;
       if (now >= this.#hearByMs) this.#giveUp();
@@ -220,7 +224,7 @@ export class Session {
     if (this.state === 'closed') return Infinity;
     let due = Math.min(this.#judgeAtMs(), this.#hearByMs, this.#leaveByMs, this.#silence.lookAtMs);
     if (this.policy.role === 'full' && !this.#transmitter.isHeld) {
-      due = Math.min(due, this.#transmitter.dueMs, this.#questions.askAtMs(this.#silence.deadMs));
+      due = Math.min(due, this.#transmitter.dueMs, this.#silence.askAtMs, this.#answerOwedMs);
       if (this.#probes !== undefined) due = Math.min(due, this.#probes.nextMs);
     }
     return due;
@@ -231,18 +235,11 @@ export class Session {
   #life(rxMs: number): void {
     const silentMs = rxMs - this.#silence.lastRxMs;
     this.#silence.life(rxMs);
-    if (this.state !== 'up') this.#revive(silentMs);
-  }
-
-  #revive(silentMs: number): void {
-    const first = !this.#silence.heard;
-    const refuted = this.#suspectAnnounced;
+    if (this.state === 'up' && !this.#announcer.isSuspectTold) return;
     this.#silence.heard = true;
     this.#hearByMs = Infinity;
-    this.#suspectAnnounced = false;
     this.#move('life');
-    if (first) this.#port.notify({ type: 'up' });
-    else if (refuted) this.#port.notify({ type: 'recovered', silentMs });
+    this.#announcer.life(silentMs);
   }
 
   #receiveAnswer(flags: number, seq: number, timestamp: number, nowMs: number): void {
@@ -254,10 +251,9 @@ export class Session {
       return;
     }
     this.stats.pongsMatched++;
-    this.#oneWayReported = false;
     if (!isProbe) this.#peerLevel((flags & Flag.Degraded) !== 0);
     if (rttMs >= 0) this.jitter.answer(rttMs);
-    this.#port.pong(seq, rttMs);
+    this.#announcer.pong(seq, rttMs);
   }
 
   #receiveOwn(flags: number, seq: number, timestamp: number, nowMs: number): void {
@@ -280,7 +276,7 @@ export class Session {
   #peerLevel(degraded: boolean): void {
     if (degraded === this.peerDegraded) return;
     this.peerDegraded = degraded;
-    this.#port.notify({ type: 'degraded', degraded });
+    this.#announcer.tell({ type: 'degraded', degraded });
   }
 
   #peerLeaves(word: number): void {
@@ -288,7 +284,7 @@ export class Session {
     this.#peerLeft = true;
     this.#move('goaway');
     const retryAfterMs = goAwayRetryAfterMs(word);
-    this.#port.notify({ type: 'leaving', by: 'peer', reason: goAwayReason(word), retryAfterMs });
+    this.#announcer.tell({ type: 'leaving', by: 'peer', reason: peerGoAwayReason(word), retryAfterMs });
   }
 
   // ---- judging -----------------------------------------------------------
@@ -312,11 +308,9 @@ export class Session {
 
   #suspect(now: number): void {
     this.#move('silence');
-    this.#suspectAnnounced = true;
     this.stats.suspicions++;
     this.#probes = new SuspectProbes(now, this.rtt.rtoMs);
-    const silentMs = now - this.#silence.lastRxMs;
-    this.#port.notify({ type: 'suspect', silentMs, limitMs: this.#silence.deadMs });
+    this.#announcer.suspect(now - this.#silence.lastRxMs, this.#silence.deadMs);
   }
 
   #die(now: number): void {
@@ -339,6 +333,7 @@ export class Session {
     const next = TRANSITIONS[this.state][trigger];
     if (next === undefined) return;
     this.state = next;
+    this.#announcer.isOver = next === 'closed';
     if (next !== 'suspect') this.#probes = undefined;
   }
 
@@ -350,8 +345,11 @@ export class Session {
     if (this.state === 'closed' || transmitter.isHeld) return;
     if (!transmitter.emptyOutbox(nowMs) || this.policy.role === 'responder') return;
     if (this.#probe(now, nowMs)) return;
-    if (now >= this.#questions.askAtMs(this.#silence.deadMs)) {
-      this.#reportOneWay(now);
+    if (now >= this.#answerOwedMs) {
+      const unansweredMs = this.#questions.unansweredMs(now);
+      transmitter.ping(nowMs);
+      if (this.state === 'up' && unansweredMs >= 0) this.#announcer.oneWay(unansweredMs);
+    } else if (now >= this.#silence.askAtMs) {
       transmitter.ping(nowMs);
     } else if (now >= transmitter.dueMs) {
       const isSilent = now - this.#lastVoluntaryMs >= this.policy.intervalMs;
@@ -371,10 +369,8 @@ export class Session {
     return false;
   }
 
-  #reportOneWay(now: number): void {
-    const unansweredMs = this.#questions.unansweredMs(now);
-    if (this.state !== 'up' || unansweredMs < 0 || this.#oneWayReported) return;
-    this.#oneWayReported = true;
-    this.#port.notify({ type: 'one-way', unansweredMs });
+  /** When to ask although the link is busy: nothing was answered, nor asked, for D. */
+  get #answerOwedMs(): number {
+    return this.#questions.askAtMs(this.#silence.deadMs);
   }
 }

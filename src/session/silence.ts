@@ -22,14 +22,18 @@ export class Silence {
   isPaused = false;
   readonly deadMs: number;
 
+  readonly #intervalMs: number;
   readonly #suspectMs: number;
   readonly #lookEveryMs: number;
   readonly #port: SessionPort;
   readonly #questions: Questions;
   readonly #transmitter: Transmitter;
   #watch: WriteWatch | undefined;
+  /** When a blocked queue was last seen to move: the peer takes our bytes, however slowly. */
+  #movedMs = -Infinity;
 
   constructor(policy: SessionPolicy, port: SessionPort, questions: Questions, transmitter: Transmitter) {
+    this.#intervalMs = policy.intervalMs;
     this.deadMs = policy.deadAfter * policy.intervalMs;
     this.#suspectMs = Math.ceil(policy.suspectAfter * policy.intervalMs);
     // Often enough that a stall is known within D + D/8.
@@ -45,12 +49,20 @@ export class Silence {
 
   /** Earliest time of a verdict, given what speaks for the peer now. */
   get deadAtMs(): number {
-    let at = this.lastRxMs + this.deadMs;
-    if (this.#questions.isAsked) at = Math.max(at, this.#questions.answerDueMs);
+    const at = Math.max(this.lastRxMs, this.#movedMs) + this.deadMs;
+    if (this.#questions.isAsked) return Math.max(at, this.#questions.answerDueMs);
+    // No question gets through: the queue is stuck, or our own host keeps a frame open. Either has a full window.
     if (this.#watch !== undefined) return Math.max(at, this.#watch.progressMs + this.deadMs);
-    // Our own host keeps a frame open, so we cannot ask: give it a full window from its last write.
-    if (this.#cannotAsk) return Math.max(at, this.#transmitter.lastTxMs + this.deadMs);
+    if (this.#transmitter.isHeld) return Math.max(at, this.#transmitter.lastTxMs + this.deadMs);
     return at;
+  }
+
+  /**
+   * When a silent peer must be asked although the host's own writes have taken over our duty: without a question no
+   * later than this a verdict would come later than published, and one who only answers would be suspect for nothing.
+   */
+  get askAtMs(): number {
+    return this.isPaused || this.#questions.isAsking ? Infinity : this.lastRxMs + this.#intervalMs;
   }
 
   /** A verdict is due but the peer was never asked, and can be. */
@@ -65,12 +77,8 @@ export class Silence {
 
   get cause(): Cause {
     if (this.#watch !== undefined) return 'peer-not-reading';
-    if (this.#cannotAsk) return 'local';
+    if (this.#transmitter.isHeld && !this.#questions.isAsked) return 'local';
     return this.heard ? 'link-dead' : 'never-answered';
-  }
-
-  get #cannotAsk(): boolean {
-    return this.#transmitter.isHeld && !this.#questions.isAsked;
   }
 
   life(rxMs: number): void {
@@ -88,6 +96,7 @@ export class Silence {
   look(now: number): number {
     const watch = this.#watch;
     if (this.#port.queuedBytes() === 0) {
+      if (watch?.isConfirmed === true) this.#movedMs = now;
       this.#watch = undefined;
       return 0;
     }
@@ -95,7 +104,7 @@ export class Silence {
       this.#watch = new WriteWatch(now, this.#port.takenBytes());
       return 0;
     }
-    watch.look(now, this.#port.takenBytes());
+    if (watch.look(now, this.#port.takenBytes())) this.#movedMs = now;
     const stalledMs = now - watch.progressMs;
     if (stalledMs < this.deadMs || watch.stallReported) return 0;
     watch.stallReported = true;

@@ -22,8 +22,8 @@ export class Transmitter {
   /** Our DEGRADED level, carried on every frame. */
   degraded = false;
   lastTxMs = 0;
-  /** The outbound side refused a frame and has not called back yet. */
-  isHeld = false;
+  /** Nothing can go out: not open yet, or the outbound side refused a frame and has not called back. */
+  isHeld = true;
 
   readonly #policy: SessionPolicy;
   readonly #port: SessionPort;
@@ -32,6 +32,8 @@ export class Transmitter {
   readonly #stats: SessionStats;
   readonly #intervalMs: number;
   #gapMs = 0;
+  /** Our level changed and no frame of our own has told it yet. */
+  #owesLevel = false;
   #outbox: Outbox | undefined;
   /** int32 images of u32 values: they stay small integers. */
   #nextSeq: number;
@@ -56,13 +58,14 @@ export class Transmitter {
 
   /** When the next frame is owed, ms. */
   get dueMs(): number {
-    return this.lastTxMs + this.#gapMs;
+    return this.#owesLevel ? this.lastTxMs : this.lastTxMs + this.#gapMs;
   }
 
   /** The connection stands; the first frame is owed `firstMs` later. */
   open(nowMs: number, firstMs: number): void {
     this.lastTxMs = nowMs;
     this.#gapMs = firstMs;
+    this.isHeld = false;
   }
 
   /** Our wire clock: whole ms plus a random offset per link, u32. */
@@ -80,23 +83,18 @@ export class Transmitter {
     return this.#put(0, this.wireTime(nowMs), nowMs);
   }
 
-  /** Owe a frame now: a changed level is told at once. */
-  hasten(): void {
-    this.#gapMs = 0;
+  /** A changed level is owed at once. */
+  setDegraded(value: boolean): void {
+    this.degraded = value;
+    this.#owesLevel = true;
   }
 
   /** Answer the peer's ping, or keep the answer; of several kept ones the newest survives. */
   answer(seq: number, timestamp: number, nowMs: number): void {
-    const flags = this.degraded ? Flag.Ack | Flag.Degraded : Flag.Ack;
-    if (!this.isHeld && this.#port.send(flags, seq, timestamp) !== Sent.Held) {
-      this.#stats.pongsSent++;
-      this.#noteSent(nowMs);
-      return;
-    }
-    this.isHeld = true;
+    if (!this.isHeld && this.#putPong(seq, timestamp, nowMs)) return;
     const outbox = this.#openOutbox();
-    if (outbox.pongFlags !== 0) this.#stats.pongsCoalesced++;
-    outbox.holdPong(flags, seq, timestamp);
+    if (outbox.hasPong) this.#stats.pongsCoalesced++;
+    outbox.holdPong(seq, timestamp);
   }
 
   /** Say GOAWAY, now or as soon as the outbound side is free. */
@@ -109,15 +107,8 @@ export class Transmitter {
   emptyOutbox(nowMs: number): boolean {
     const outbox = this.#outbox;
     if (outbox === undefined) return true;
-    if (outbox.pongFlags !== 0) {
-      if (this.#port.send(outbox.pongFlags, outbox.pongSeq, outbox.pongTimestamp) === Sent.Held) {
-        this.isHeld = true;
-        return false;
-      }
-      outbox.pongFlags = 0;
-      this.#stats.pongsSent++;
-      this.#noteSent(nowMs);
-    }
+    if (outbox.hasPong && !this.#putPong(outbox.pongSeq, outbox.pongTimestamp, nowMs)) return false;
+    outbox.hasPong = false;
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
       return false;
     this.#outbox = undefined;
@@ -127,6 +118,18 @@ export class Transmitter {
   #openOutbox(): Outbox {
     this.#outbox ??= new Outbox();
     return this.#outbox;
+  }
+
+  /** An answer carries the level of the moment it leaves, not of the moment it was asked for. */
+  #putPong(seq: number, timestamp: number, nowMs: number): boolean {
+    const flags = this.degraded ? Flag.Ack | Flag.Degraded : Flag.Ack;
+    if (this.#port.send(flags, seq, timestamp) === Sent.Held) {
+      this.isHeld = true;
+      return false;
+    }
+    this.#stats.pongsSent++;
+    this.#noteSent(nowMs);
+    return true;
   }
 
   /** Put a frame of our own on the wire; it takes the next number only when it really goes out. */
@@ -139,6 +142,7 @@ export class Transmitter {
       return false;
     }
     this.#nextSeq = (this.#nextSeq + 1) | 0;
+    this.#owesLevel = false;
     this.#questions.sent(seq, (flags & Flag.AckRequest) !== 0, result === Sent.InKernel, nowMs);
     this.#noteSent(nowMs);
     return true;

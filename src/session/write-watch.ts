@@ -8,6 +8,8 @@ export class WriteWatch {
   progressMs: number;
   /** Last look, ms. */
   lookedMs: number;
+  /** A look, too, found the queue blocked: it was no mere moment between two turns of the loop. */
+  isConfirmed = false;
   /** The stall was already reported. */
   stallReported = false;
   #takenBytes: number;
@@ -18,12 +20,14 @@ export class WriteWatch {
     this.#takenBytes = takenBytes;
   }
 
-  /** Look again: `takenBytes` is how much the kernel has taken in all, monotonic. */
-  look(nowMs: number, takenBytes: number): void {
+  /** Look again: `takenBytes` is how much the kernel has taken in all, monotonic. True when the queue moved. */
+  look(nowMs: number, takenBytes: number): boolean {
     this.lookedMs = nowMs;
-    if (takenBytes <= this.#takenBytes) return;
+    this.isConfirmed = true;
+    if (takenBytes <= this.#takenBytes) return false;
     this.#takenBytes = takenBytes;
     this.progressMs = nowMs;
     this.stallReported = false;
+    return true;
   }
 }

@@ -1,0 +1,39 @@
+/**
+ * Durations on the command line: `500ms`, `2s`, `1.5s`, `1m`, `1h`. A bare number is refused rather than guessed: it
+ * would be seconds to everyone who knows the system's ping and milliseconds to everyone who knows Node.
+ */
+import { InvalidArgumentError } from 'commander';
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Whole milliseconds. Throws what commander reports, saying what is expected. */
+export function parseDurationMs(text: string): number {
+  if (text === '0') return 0;
+  const parts = /^(\d{1,12}(?:\.\d{1,9})?)(ms|s|m|h)$/.exec(text);
+  if (parts === null) {
+    const hint = /^\d+(\.\d+)?$/.test(text) ? ' It needs a unit.' : '';
+    throw new InvalidArgumentError(`Expected a duration such as 500ms, 2s, 1m or 1h.${hint}`);
+  }
+  const ms = Number(parts[1]) * (UNIT_MS[parts[2]!] as number);
+  const wholeMs = Math.round(ms);
+  if (Math.abs(ms - wholeMs) > 1e-6) throw new InvalidArgumentError('Expected whole milliseconds.');
+  return wholeMs;
+}
+
+/** A parser for an option whose duration must lie in [minMs, maxMs]. */
+export function durationIn(minMs: number, maxMs: number): (text: string) => number {
+  return (text) => {
+    const ms = parseDurationMs(text);
+    if (ms < minMs || ms > maxMs) {
+      throw new InvalidArgumentError(`Expected ${formatDuration(minMs)} to ${formatDuration(maxMs)}.`);
+    }
+    return ms;
+  };
+}
+
+/** For people: `500 ms`, `1.50 s`, `2.0 min`, `4.7 h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(2)} s`;
+  return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
+}
