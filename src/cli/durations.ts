@@ -31,9 +31,10 @@ export function durationIn(minMs: number, maxMs: number): (text: string) => numb
   };
 }
 
-/** For people: `500 ms`, `1.50 s`, `2.0 min`, `4.7 h`. */
+/** For people, at most two decimals: `500 ms`, `1.5 s`, `2 min`, `4.66 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(2)} s`;
-  return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
+  const [value, unit] =
+    ms < 60_000 ? [ms / 1_000, 's'] : ms < 3_600_000 ? [ms / 60_000, 'min'] : [ms / 3_600_000, 'h'];
+  return `${Number(value.toFixed(2))} ${unit}`;
 }

@@ -27,7 +27,13 @@ const program = new Command('wirebeat')
   .addHelpText('after', '\nExit codes: 0 all is well, 1 it is not, 2 the command line cannot be used.')
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) => write(`wirebeat: ${text.replace(/^error: /, '').trim().replace(/\n+/g, ' ')}\n`),
+    outputError: (text, write) =>
+      write(
+        `wirebeat: ${text
+          .replace(/^error: /, '')
+          .trim()
+          .replace(/\n+/g, ' ')}\n`,
+      ),
   });
 for (const add of [addServe, addPing, addDecode, addEncode, addDemo]) add(program);
 

@@ -13,11 +13,12 @@ import { type Random, systemRandom } from '../base/random.ts';
 import type { Cause } from '../session/causes.ts';
 import { SESSION_DEFAULTS, type SessionPolicy, sessionPolicy } from '../session/policy.ts';
 import type { LinkState } from '../session/states.ts';
-import { Scheduler, type TimerHost } from '../time/scheduler.ts';
+import { nodeTimerHost, Scheduler, type TimerHost } from '../time/scheduler.ts';
 import type { ClosedDetail, HubEvents } from './events.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import type { HubCore } from './hub-core.ts';
 import { SocketLink } from './link.ts';
+import { LINGER_MS } from './link-core.ts';
 import { addTo, emptyTotals } from './link-stats.ts';
 import { checkAttachOptions, checkSocket } from './options.ts';
 import { ProbeBudget } from './probe-budget.ts';
@@ -44,6 +45,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */ chunkMs = 0;
 
   readonly #tickMs: number;
+  readonly #timers: TimerHost;
   readonly #links = new Set<SocketLink>();
   readonly #policies = new Map<string, SessionPolicy>();
   readonly #probeBudget = new ProbeBudget();
@@ -61,11 +63,12 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     this.#tickMs = integerIn('tickMs', options.tickMs ?? SESSION_DEFAULTS.tickMs, 1, 1_000);
     this.random = options.random ?? systemRandom();
     this.#phase = this.random.next();
+    this.#timers = options.timers ?? nodeTimerHost;
     this.scheduler = new Scheduler<SocketLink>({
       tickMs: this.#tickMs,
       clock: options.clock ?? monotonicClock,
       onExpire: (link) => link.wake(false),
-      ...(options.timers && { host: options.timers }),
+      host: this.#timers,
     });
   }
 
@@ -121,9 +124,21 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     knownKeys('options', options, ['drainMs']);
     const drainMs = integerIn('drainMs', options.drainMs ?? 0, 0, 300_000);
     this.#isClosed = true;
-    const closing = [...this.#links].map((link) => link.leave({ drainMs }));
+    const errors: unknown[] = [];
+    const closing = [...this.#links].map((link) => {
+      try {
+        link.leave({ drainMs });
+      } catch (error) {
+        errors.push(error); // a listener's throw must not keep the other links open
+      }
+      return link.whenClosed();
+    });
+    // Some were leaving before, with more time than this, or still flush what a slow peer takes.
+    const cut = this.#timers.setTimeout(() => this.#destroyAll(), drainMs + LINGER_MS);
     await Promise.all(closing);
+    this.#timers.clearTimeout(cut);
     this.scheduler.close();
+    throwAll(errors);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -183,20 +198,35 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
         errors.push(error); // a listener's throw must not spare or doom the other links
       }
     }
-    if (errors.length === 1) throw errors[0];
-    if (errors.length > 1) throw new AggregateError(errors, `${errors.length} event listeners threw`);
+    throwAll(errors);
+  }
+
+  #destroyAll(): void {
+    const errors: unknown[] = [];
+    for (const link of this.#links) {
+      try {
+        link.destroy();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    throwAll(errors);
   }
 
   #policyFor(options: AttachOptions): SessionPolicy {
-    const { intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt, firstLifeMs } = options;
-    const key = JSON.stringify([intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt, firstLifeMs]);
-    let policy = this.#policies.get(key);
-    if (policy === undefined) {
-      policy = sessionPolicy(options, this.#tickMs);
-      if (this.#policies.size < MAX_SHARED_POLICIES) this.#policies.set(key, policy);
-    }
-    return policy;
+    // Compared after the check: as text, NaN and Infinity would look like an option that was not given.
+    const policy = sessionPolicy(options, this.#tickMs);
+    const key = JSON.stringify(policy);
+    const shared = this.#policies.get(key);
+    if (shared === undefined && this.#policies.size < MAX_SHARED_POLICIES) this.#policies.set(key, policy);
+    return shared ?? policy;
   }
+}
+
+/** What listeners threw, thrown on once everything else is done. */
+function throwAll(errors: readonly unknown[]): void {
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} event listeners threw`);
 }
 
 let sharedHub: HeartbeatHub | undefined;

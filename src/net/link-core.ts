@@ -38,7 +38,7 @@ import type { AttachOptions } from './types.ts';
 import type { Waiters } from './waiters.ts';
 
 /** After our last word the other side gets this long to end its own, and this much more is read and thrown away. */
-const LINGER_MS = 1_000;
+export const LINGER_MS = 1_000;
 const LINGER_BYTES = 2 ** 20;
 /** The peer has ended, but takes our queued bytes: at most this long. */
 const MAX_FLUSH_MS = 30_000;
@@ -119,14 +119,16 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
       else this.#armAt(this.#endByMs);
       return;
     }
-    const next = this.session.wake(nowMs, polled);
-    if (this.isOver) return;
-    if (next === NEEDS_POLL) {
-      this.#armAt(Infinity);
-      this.hub.judgeAfterPoll(this.asLink());
-    } else {
-      this.#armAt(next);
+    let next = Infinity;
+    try {
+      next = this.session.wake(nowMs, polled);
+    } catch (error) {
+      next = this.session.deadline(); // a listener threw: this link is judged all the same
+      throw error;
+    } finally {
+      if (!this.isOver) this.#armAt(next === NEEDS_POLL ? Infinity : next);
     }
+    if (next === NEEDS_POLL && !this.isOver) this.hub.judgeAfterPoll(this.asLink());
   }
 
   #armAt(deadlineMs: number): void {
@@ -257,6 +259,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     }
     const hasRoom = this.outbound.writeHost(bytes, callback);
     this.session.hostWrote(this.hub.now());
+    if (!hasRoom) this.rearm(); // a blocked queue is looked at
     return hasRoom;
   }
 
@@ -275,7 +278,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   }
 
   #open(phase: number): void {
-    if (this.closed !== undefined || this.socket.destroyed) return;
+    if (this.isOver || this.socket.destroyed) return;
     this.session.open(this.hub.now(), phase);
     const deadlineMs = this.session.deadline();
     this.#armedMs = deadlineMs;
@@ -307,7 +310,10 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   }
 
   socketFailed(error: NodeJS.ErrnoException): void {
-    const detail: ClosedDetail = { cause: causeOfSocketError(error), reason: error.message };
+    // After a GOAWAY of either side it no longer matters how the connection ends.
+    const leaving = this.session.causeOfPeerClose;
+    const cause = leaving === 'peer-closed' ? causeOfSocketError(error) : leaving;
+    const detail: ClosedDetail = { cause, reason: error.message };
     this.finish(this.ending ?? (error.code === undefined ? detail : { ...detail, code: error.code }));
   }
 

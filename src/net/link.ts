@@ -42,11 +42,13 @@ export class SocketLink extends LinkCore implements Link {
   }
 
   pause(): void {
+    if (this.isOver) return; // the socket may be somebody else's by now
     this.socket.pause();
     this.session.pause();
   }
 
   resume(): void {
+    if (this.isOver) return;
     this.socket.resume();
     this.session.resume(this.hub.now());
     this.rearm();
@@ -77,6 +79,7 @@ export class SocketLink extends LinkCore implements Link {
       throw new WirebeatError('HB_ERR_CLOSED', 'the link is closed; there is no socket to give back');
     }
     this.splitter.stop();
+    this.outbound.endBatch(); // answers to what was delivered
     const gathered = this.channel?.takeGathered() ?? Buffer.alloc(0);
     const head = Buffer.concat([gathered, this.splitter.carried()]);
     this.socket.pause();

@@ -27,12 +27,17 @@ export class OutboundFraming {
   accept(bytes: Uint8Array): void {
     const kept =
       this.#headerBytes === 0 ? undefined : Buffer.from(this.#header.subarray(0, this.#headerBytes));
-    const { remaining, headerBytes } = this.#follow(bytes, kept);
-    this.#remaining = remaining;
-    this.#headerBytes = headerBytes;
+    try {
+      const { remaining, headerBytes } = this.#follow(bytes);
+      this.#remaining = remaining;
+      this.#headerBytes = headerBytes;
+    } catch (error) {
+      if (kept !== undefined) this.#header.set(kept);
+      throw error;
+    }
   }
 
-  #follow(bytes: Uint8Array, kept: Buffer | undefined): { remaining: number; headerBytes: number } {
+  #follow(bytes: Uint8Array): { remaining: number; headerBytes: number } {
     let remaining = this.#remaining;
     let headerBytes = this.#headerBytes;
     let at = 0;
@@ -46,7 +51,7 @@ export class OutboundFraming {
       // The header is always offered from its first byte, in one piece, however it was cut.
       const step = Math.min(MAX_HOST_HEADER_BYTES - headerBytes, bytes.length - at);
       this.#header.set(bytes.subarray(at, at + step), headerBytes);
-      const length = this.#lengthOf(headerBytes + step, headerBytes, kept);
+      const length = this.#lengthOf(headerBytes + step, headerBytes);
       if (length === 0) {
         headerBytes += step;
         at += step;
@@ -60,7 +65,7 @@ export class OutboundFraming {
     return { remaining, headerBytes };
   }
 
-  #lengthOf(available: number, known: number, kept: Buffer | undefined): number {
+  #lengthOf(available: number, known: number): number {
     const startsLikeBeat = this.#header[0] === MAGIC_0;
     if (startsLikeBeat && available === 1) return 0; // the second byte decides whether this is legal
     const length =
@@ -68,7 +73,6 @@ export class OutboundFraming {
     if (length === 0 && available < MAX_HOST_HEADER_BYTES) return 0;
     const isLegal = Number.isSafeInteger(length) && length > known && !(startsLikeBeat && length === 1);
     if (isLegal) return length;
-    if (kept !== undefined) this.#header.set(kept);
     if (length === -2 || startsLikeBeat) {
       throw new WirebeatError(
         'HB_ERR_HOST_MAGIC',

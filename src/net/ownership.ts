@@ -8,6 +8,7 @@
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { typeError } from '../base/errors.ts';
 
 const OWNER = Symbol('wirebeat.owner');
 
@@ -73,7 +74,8 @@ export function openEvent(socket: Socket): string | undefined {
 function guardedWrite(this: OwnedSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
   const done = typeof encoding === 'function' ? encoding : callback;
   const charset = typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8';
-  const bytes = typeof chunk === 'string' ? Buffer.from(chunk, charset) : (chunk as Uint8Array);
+  const bytes = typeof chunk === 'string' ? Buffer.from(chunk, charset) : chunk;
+  if (!(bytes instanceof Uint8Array)) throw typeError('chunk', 'a string or a Uint8Array', chunk);
   return (this[OWNER] as SocketOwner).hostWroteDirectly(bytes, done as WriteCallback | undefined);
 }
 

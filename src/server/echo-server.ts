@@ -4,15 +4,13 @@
  * shortest complete example of a server that embeds heartbeats.
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { HeartbeatHub } from '../net/hub.ts';
 import { tuneServer } from '../net/tune.ts';
-import type { AttachOptions, Link } from '../net/types.ts';
-import { goAwayWord } from '../session/goaway.ts';
+import type { AttachOptions } from '../net/types.ts';
 import { sessionPolicy } from '../session/policy.ts';
-import { Flag, GoAwayReason } from '../wire/constants.ts';
-import { encodeFrame } from '../wire/frame.ts';
-import { Admission, type Refusal } from './admission.ts';
+import type { Refusal } from './admission.ts';
+import { Door } from './door.ts';
 import { lengthPrefixedFrameLength, PREFIX_BYTES } from './length-prefix.ts';
 import { type ListenOptions, listenOn } from './listen.ts';
 import { type EchoServerOptions, echoServerSettings } from './options.ts';
@@ -32,60 +30,32 @@ export interface EchoServer {
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
-/** What a connection that is turned away may cost us. */
-const REFUSED_LINGER_MS = 1_000;
-const MAX_REFUSED_LINGERING = 256;
+/** As Node has it by default. */
+const MAX_HANDSHAKE_MS = 120_000;
 
 export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
   const settings = echoServerSettings(options);
-  const hub = options.hub ?? new HeartbeatHub();
-  const admission = new Admission(settings.maxLinks, settings.maxLinksPerAddress);
-  const refused: Record<Refusal, number> = { HB_ERR_TOO_MANY_LINKS: 0, HB_ERR_TOO_MANY_FROM_ADDRESS: 0 };
-  const addresses = new Map<Link, string>();
   const attachOptions = attachOptionsOf(options, settings);
-  let lingering = 0;
-
-  const accept = (socket: Socket): void => {
-    const address = socket.remoteAddress ?? '';
-    const refusal = admission.admit(address);
-    if (refusal === undefined) {
-      addresses.set(hub.attach(socket, attachOptions), address);
-      return;
-    }
-    refused[refusal]++;
-    socket.on('error', () => {});
-    if (lingering >= MAX_REFUSED_LINGERING) {
-      socket.destroy();
-      return;
-    }
-    lingering++;
-    socket.once('close', () => lingering--);
-    turnAway(socket);
-  };
-
-  const server = options.tls === undefined ? createServer() : createTlsServer(options.tls);
-  server.on(options.tls === undefined ? 'connection' : 'secureConnection', accept);
+  const hub = options.hub ?? new HeartbeatHub();
+  const door = new Door(hub, settings, attachOptions);
+  const server = serverOf(options.tls, settings.firstLifeMs);
+  server.on(options.tls === undefined ? 'connection' : 'secureConnection', door.accept);
   if (options.tune !== false) tuneServer(server, options.tune);
-
-  const onClosed = (link: Link): void => {
-    const address = addresses.get(link);
-    if (address === undefined) return;
-    addresses.delete(link);
-    admission.leave(address);
-  };
-  // A peer that takes none of its echoes for a whole detection time cannot be told anything: it is cut.
-  const onWriteStall = (link: Link): void => {
-    if (addresses.has(link)) link.destroy({ cause: 'peer-not-reading' });
-  };
-  hub.on('closed', onClosed);
-  hub.on('write-stall', onWriteStall);
+  /** TLS: every connection under its encryption, as those in their handshake are nobody's link. */
+  const encrypted = new Set<Socket>();
+  if (options.tls !== undefined) {
+    server.on('connection', (socket: Socket) => {
+      encrypted.add(socket);
+      socket.once('close', () => encrypted.delete(socket));
+    });
+  }
 
   return {
     hub,
     server,
-    refused,
+    refused: door.refused,
     get links() {
-      return admission.links;
+      return door.links;
     },
     listen(where = {}, host) {
       const asked = typeof where === 'number' ? { port: where, ...(host !== undefined && { host }) } : where;
@@ -94,13 +64,18 @@ export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
     address: () => server.address(),
     async close({ drainMs = 0 } = {}) {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
-      await Promise.all([...addresses.keys()].map((link) => link.leave({ drainMs })));
-      if (options.hub === undefined) await hub.close();
-      hub.off('closed', onClosed);
-      hub.off('write-stall', onWriteStall);
+      await (options.hub === undefined ? hub.close({ drainMs }) : door.leave(drainMs));
+      door.close();
+      for (const socket of encrypted) socket.destroy();
       await stopped;
     },
   };
+}
+
+/** A TLS handshake is part of the time in which a connection must show life. */
+function serverOf(tls: TlsOptions | undefined, firstLifeMs: number): Server {
+  if (tls === undefined) return createServer();
+  return createTlsServer({ handshakeTimeout: Math.min(firstLifeMs, MAX_HANDSHAKE_MS), ...tls });
 }
 
 /** One options object for all links of a server. */
@@ -120,20 +95,13 @@ function attachOptionsOf(
       frameLength: lengthPrefixedFrameLength,
       maxFrameBytes: PREFIX_BYTES + maxPayloadBytes,
       onFrame(link, bytes) {
-        link.write(Buffer.from(bytes)); // the view is only ours during the call
-        if (link.socket.writableLength > maxQueuedBytes) {
-          link.pause();
-          link.socket.once('drain', () => link.resume());
-        }
+        const { socket } = link;
+        const hasRoom = link.write(Buffer.from(bytes)); // the view is only ours during the call
+        // Not without back-pressure, as `drain` would not come; not twice for the frames of one chunk.
+        if (hasRoom || socket.writableLength <= maxQueuedBytes || socket.isPaused()) return;
+        link.pause();
+        socket.once('drain', () => link.resume());
       },
     },
   };
-}
-
-/** Say GOAWAY (overloaded) and close; whatever the peer sends meanwhile is thrown away. */
-function turnAway(socket: Socket): void {
-  const timestamp = goAwayWord(GoAwayReason.Overloaded, 0);
-  socket.end(encodeFrame({ flags: Flag.GoAway | Flag.Param, seq: 0, timestamp }));
-  socket.resume();
-  socket.setTimeout(REFUSED_LINGER_MS, () => socket.destroy());
 }

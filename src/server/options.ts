@@ -23,7 +23,7 @@ export interface EchoServerOptions extends SessionOptions {
   maxLinksPerAddress?: number;
   /** Largest payload echoed, bytes, 0..16 777 215. */
   maxPayloadBytes?: number;
-  /** Echoes kept for a peer that does not read, bytes; above it we stop reading that peer. */
+  /** Echoes kept for a peer that does not read, bytes; above it (and above Node's own mark) we stop reading it. */
   maxQueuedBytes?: number;
   /** A connection that said nothing valid within this time is closed, HB_ERR_SILENT. Infinity: never. */
   firstLifeMs?: number;

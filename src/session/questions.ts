@@ -2,7 +2,9 @@
  * Our questions and their answers: which pings wait, what an answer says about the round trip, since when the peer
  * has really been asked, and when the next question is owed. A missing answer alone is never a verdict.
  */
+
 import { PingMap } from './pings.ts';
+import type { SessionPolicy } from './policy.ts';
 import { RttEstimator } from './rtt.ts';
 
 const NEVER = -Infinity;
@@ -13,6 +15,7 @@ export const UNMATCHED = -1;
 export class Questions {
   readonly rtt = new RttEstimator();
   readonly #pings = new PingMap();
+  readonly #askEveryMs: number;
   /** Fractional send times by number mod 64, when exact RTT is wanted. */
   readonly #sentAtMs: Float64Array | undefined;
   #lastAckMs = 0;
@@ -24,8 +27,9 @@ export class Questions {
   /** A ping stands in this process's queue, not yet taken by the kernel. */
   #isQueued = false;
 
-  constructor(precise: boolean) {
-    if (precise) this.#sentAtMs = new Float64Array(PRECISE_ENTRIES);
+  constructor(policy: SessionPolicy) {
+    this.#askEveryMs = policy.deadAfter * policy.intervalMs;
+    if (policy.preciseRtt) this.#sentAtMs = new Float64Array(PRECISE_ENTRIES);
   }
 
   /** Pings without an answer among the last 64 frames. */
@@ -94,9 +98,9 @@ export class Questions {
     return exactMs;
   }
 
-  /** When to ask again although the link is busy: nothing was answered, nor asked, for `limitMs`. */
-  askAtMs(limitMs: number): number {
-    return Math.max(this.#lastAckMs, this.#lastPingMs) + limitMs;
+  /** When to ask again although the link is busy: nothing was answered, nor asked, for D. */
+  get askAtMs(): number {
+    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#askEveryMs;
   }
 
   /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */

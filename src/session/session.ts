@@ -57,7 +57,7 @@ export class Session {
   constructor(policy: SessionPolicy, port: SessionPort, random: Random) {
     this.policy = policy;
     this.#port = port;
-    this.#questions = new Questions(policy.preciseRtt);
+    this.#questions = new Questions(policy);
     this.#transmitter = new Transmitter(policy, port, random, this.#questions, this.stats);
     this.#silence = new Silence(policy, port, this.#questions, this.#transmitter);
     this.#announcer = new Announcer(port);
@@ -224,7 +224,7 @@ export class Session {
     if (this.state === 'closed') return Infinity;
     let due = Math.min(this.#judgeAtMs(), this.#hearByMs, this.#leaveByMs, this.#silence.lookAtMs);
     if (this.policy.role === 'full' && !this.#transmitter.isHeld) {
-      due = Math.min(due, this.#transmitter.dueMs, this.#silence.askAtMs, this.#answerOwedMs);
+      due = Math.min(due, this.#transmitter.dueMs, this.#silence.askAtMs, this.#questions.askAtMs);
       if (this.#probes !== undefined) due = Math.min(due, this.#probes.nextMs);
     }
     return due;
@@ -345,7 +345,7 @@ export class Session {
     if (this.state === 'closed' || transmitter.isHeld) return;
     if (!transmitter.emptyOutbox(nowMs) || this.policy.role === 'responder') return;
     if (this.#probe(now, nowMs)) return;
-    if (now >= this.#answerOwedMs) {
+    if (now >= this.#questions.askAtMs) {
       const unansweredMs = this.#questions.unansweredMs(now);
       transmitter.ping(nowMs);
       if (this.state === 'up' && unansweredMs >= 0) this.#announcer.oneWay(unansweredMs);
@@ -367,10 +367,5 @@ export class Session {
     }
     this.stats.probesSkipped++;
     return false;
-  }
-
-  /** When to ask although the link is busy: nothing was answered, nor asked, for D. */
-  get #answerOwedMs(): number {
-    return this.#questions.askAtMs(this.#silence.deadMs);
   }
 }
