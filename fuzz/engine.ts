@@ -1,7 +1,8 @@
 /**
- * A fuzz campaign: the whole corpus, then batches of raw and of built-and-damaged inputs in turn, until an input breaks
- * the invariant or `isOver` says so. Which inputs come, and in which order, depends on seed, mode and corpus alone; time
- * only decides how many. There is no feedback from coverage: the targets take the same signature as fuzzers that have it.
+ * A fuzz campaign: the whole corpus, then batches of raw and of built-and-damaged inputs in turn, until an input
+ * breaks the invariant or `isOver` says so. Which inputs come, and in which order, depends on seed, mode and corpus
+ * alone; time only decides how many. There is no feedback from coverage: building first reaches what it would have to
+ * find, and the targets have the signature of fuzzers that offer it.
  */
 import fc from 'fast-check';
 import { type Random, seededRandom } from '../src/base/random.ts';

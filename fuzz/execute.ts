@@ -27,7 +27,7 @@ export function execute(
     for (; index < batch.length; index++) fuzz(batch[index]!);
   };
   try {
-    script.runInContext(context, { timeout: hangMs });
+    script.runInContext(context, { timeout: hangMs, displayErrors: false });
     return undefined;
   } catch (thrown) {
     const isHang = (thrown as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';

@@ -65,15 +65,21 @@ function steps({ sequences }: Sequence): Buffer {
 export function buildSeeds(): Map<string, Buffer> {
   const seeds = new Map<string, Buffer>();
   const add = (target: string, name: string, content: Buffer): void => {
-    const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/-$/, '');
+    const slug = name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/-$/, '');
     const path = `${target}/${PREFIX}${slug}.bin`;
     if (seeds.has(path)) throw new Error(`two seeds are called ${path}`);
     seeds.set(path, content);
   };
-  const good = vectors<Frame>('frames-good.json', 'cases').filter(({ name }) => !/^flags (0[^04]|[1-7][^0])/.test(name));
+  const good = vectors<Frame>('frames-good.json', 'cases').filter(
+    ({ name }) => !/^flags (0[^014]|[1-7][^0])/.test(name),
+  );
   const bad = [
     ...vectors<Frame>('frames-bad.json', 'singly'),
     ...vectors<Frame>('frames-bad.json', 'doubly'),
+    ...vectors<Frame>('frames-bad.json', 'flags').filter(({ name }) => !name.startsWith('flags ')),
   ];
   for (const { name, hex } of good) add('frame', `good ${name}`, bytesOf(hex));
   for (const { name, hex } of bad) add('frame', `bad ${name}`, bytesOf(hex));

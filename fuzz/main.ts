@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- TARGET --seconds N`: runs a campaign against one target, writes an input that breaks its invariant to
- * `fuzz/crashes/` and says how to replay it. `--help` shows the rest. Exit codes: 0 nothing found, 1 an invariant is
+ * `npm run fuzz -- TARGET --seconds N`: runs a campaign against one target, writes an input that breaks its invariant
+ * to `fuzz/crashes/` and says how to replay it. `--help` shows the rest. Exit codes: 0 nothing found, 1 an invariant is
  * broken, 2 the command line cannot be used.
  */
 import { monotonicClock } from '../src/base/clock.ts';
@@ -34,7 +34,8 @@ function list(json: boolean): number {
 function replay({ json, target, input }: Replay): number {
   const finding = execute(target.fuzz, [input], REPLAY_LIMIT_MS);
   const facts = { target: target.name, bytes: input.length, error: finding?.error.message ?? null };
-  const verdict = finding === undefined ? 'the invariant holds' : `the invariant is broken\n${finding.error.stack}`;
+  const verdict =
+    finding === undefined ? 'the invariant holds' : `the invariant is broken\n${finding.error.stack}`;
   say(json, facts, `${target.name}: ${input.length} bytes, ${verdict}`);
   return finding === undefined ? 0 : 1;
 }

@@ -8,6 +8,9 @@ import { mend } from './mend.ts';
 /** Longer inputs cost more than they show: the longest unit but a host body is 65 bytes. */
 const MAX_BYTES = 1200;
 const MAX_RANDOM_BYTES = 80;
+/** Share of inputs that owe nothing to the corpus, and of the others whose checksums are made to hold. */
+const FRESH = 0.1;
+const MENDED = 0.3;
 /** Ends of ranges, signs, windows and limits, and the bytes a frame begins with. */
 const INTERESTING = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 254, 255];
 const INTERESTING_U32 = [0, 1, 0x4248, 0x01014248, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff];
@@ -62,7 +65,11 @@ const insertJunk: Mutation = (bytes, random) =>
 
 const repeat: Mutation = (bytes, random) => {
   const again = piece(bytes, random);
-  return inserted(bytes, below(random, bytes.length + 1), Buffer.concat(new Array(1 + below(random, 4)).fill(again)));
+  return inserted(
+    bytes,
+    below(random, bytes.length + 1),
+    Buffer.concat(new Array(1 + below(random, 4)).fill(again)),
+  );
 };
 
 const splice: Mutation = (bytes, random, other) =>
@@ -74,22 +81,21 @@ const crossOver: Mutation = (bytes, random, other) =>
     other.subarray(below(random, other.length + 1)),
   ]);
 
-const mendChecksums: Mutation = (bytes) => mend(bytes) as Buffer;
+const MUTATIONS = [flipBit, setByte, setWord, remove, insertJunk, repeat, splice, crossOver];
 
-const MUTATIONS = [flipBit, setByte, setWord, remove, insertJunk, repeat, splice, crossOver, mendChecksums];
+function mutated(corpus: readonly Buffer[], random: Random): Buffer {
+  let bytes: Buffer = Buffer.from(pick(random, corpus));
+  for (let left = 1 + below(random, 4); left > 0; left--) {
+    bytes = pick(random, MUTATIONS)(bytes, random, pick(random, corpus));
+  }
+  if (random.next() < MENDED) mend(bytes);
+  return bytes.subarray(0, MAX_BYTES);
+}
 
 /** Inputs for ever, each a buffer of its own. */
 export function* rawInputs(corpus: readonly Buffer[], random: Random): Generator<Buffer, never> {
   for (;;) {
-    let bytes: Buffer;
-    if (corpus.length === 0 || random.next() < 0.1) {
-      bytes = randomBytes(random, below(random, MAX_RANDOM_BYTES));
-    } else {
-      bytes = Buffer.from(pick(random, corpus));
-      for (let left = 1 + below(random, 4); left > 0; left--) {
-        bytes = pick(random, MUTATIONS)(bytes, random, pick(random, corpus));
-      }
-    }
-    yield bytes.length > MAX_BYTES ? bytes.subarray(0, MAX_BYTES) : bytes;
+    const isFresh = corpus.length === 0 || random.next() < FRESH;
+    yield isFresh ? randomBytes(random, below(random, MAX_RANDOM_BYTES)) : mutated(corpus, random);
   }
 }

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 import { MODES, type Mode } from './engine.ts';
 import { TARGETS, type Target } from './registry.ts';
 
-export const USAGE = `npm run fuzz -- TARGET [--seconds N] [--seed S] [--mode ${MODES.join('|')}] [--crashes FOLDER] [--json]
+export const USAGE = `npm run fuzz -- TARGET [--seconds N] [--seed S] [--mode ${MODES.join('|')}]
+                        [--crashes FOLDER] [--json]
 npm run fuzz -- TARGET --replay FILE|HEX [--json]
 npm run fuzz -- --list [--json]`;
 
@@ -27,9 +28,11 @@ export function parseOptions(args: readonly string[]): Options {
   const { values, positionals } = split(args);
   const json = values.json === true;
   if (values.help) return { action: 'help', json };
-  const campaignOnly = (['seconds', 'seed', 'mode', 'crashes'] as const).find((name) => values[name] !== undefined);
+  const campaignOnly = (['seconds', 'seed', 'mode', 'crashes'] as const).find(
+    (name) => values[name] !== undefined,
+  );
   if (values.list) {
-    const other = positionals[0] ?? (campaignOnly ?? (values.replay === undefined ? undefined : 'replay'));
+    const other = positionals[0] ?? campaignOnly ?? (values.replay === undefined ? undefined : 'replay');
     if (other !== undefined) throw new UsageError(`--list stands alone, got ${other} as well`);
     return { action: 'list', json };
   }
@@ -50,7 +53,15 @@ export function parseOptions(args: readonly string[]): Options {
   if (!MODES.includes(mode as Mode)) {
     throw new UsageError(`--mode must be one of ${MODES.join(', ')}, got ${JSON.stringify(mode)}`);
   }
-  return { action: 'run', json, target, seconds, seed, mode: mode as Mode, crashes: values.crashes ?? 'fuzz/crashes' };
+  return {
+    action: 'run',
+    json,
+    target,
+    seconds,
+    seed,
+    mode: mode as Mode,
+    crashes: values.crashes ?? 'fuzz/crashes',
+  };
 }
 
 function split(args: readonly string[]) {
@@ -78,7 +89,8 @@ function targetOf(names: readonly string[]): Target {
   const known = TARGETS.map((target) => target.name).join(', ');
   if (names.length !== 1) throw new UsageError(`name one target, got ${names.length}; there are ${known}`);
   const target = TARGETS.find(({ name }) => name === names[0]);
-  if (target === undefined) throw new UsageError(`no target named ${JSON.stringify(names[0])}; there are ${known}`);
+  if (target === undefined)
+    throw new UsageError(`no target named ${JSON.stringify(names[0])}; there are ${known}`);
   return target;
 }
 

@@ -40,7 +40,7 @@ function checkHex(text: string): Buffer | undefined {
 }
 
 /** Character by character: the bytes, or what is wrong: the character's number, or half a byte at the end. */
-function naiveHex(text: string): { bytes: number[]; problem?: number | "half" } {
+function naiveHex(text: string): { bytes: number[]; problem?: number | 'half' } {
   const digits: number[] = [];
   for (let at = 0; at < text.length; at++) {
     const digit = '0123456789abcdef'.indexOf(text[at]!.toLowerCase());
@@ -49,7 +49,9 @@ function naiveHex(text: string): { bytes: number[]; problem?: number | "half" } 
     else if (!/[\s:,]/.test(text[at]!)) return { bytes: [], problem: at + 1 };
   }
   if (digits.length % 2 === 1) return { bytes: [], problem: 'half' };
-  return { bytes: Array.from({ length: digits.length / 2 }, (_, at) => digits[at * 2]! * 16 + digits[at * 2 + 1]!) };
+  return {
+    bytes: Array.from({ length: digits.length / 2 }, (_, at) => digits[at * 2]! * 16 + digits[at * 2 + 1]!),
+  };
 }
 
 function checkScan(bytes: Buffer, reserved: 'strict' | 'ignore'): void {

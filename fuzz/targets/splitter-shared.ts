@@ -31,7 +31,12 @@ export function fuzz(data: Buffer): void {
     const maxHostHeaderBytes = (optionByte & SHORT_HEADERS) === 0 ? 64 : 3;
     const options = { shared: false, reserved, maxHostFrameBytes, maxHostHeaderBytes } as const;
     const heldLimit = Math.max(15, maxHostHeaderBytes - 1);
-    checkSplitting(stream, cutByte, heldLimit, () => new Recorder({ ...options, hostFrameLength: lineLength }));
+    checkSplitting(
+      stream,
+      cutByte,
+      heldLimit,
+      () => new Recorder({ ...options, hostFrameLength: lineLength }),
+    );
     return;
   }
   const options = { shared: true, reserved, maxHostFrameBytes } as const;

@@ -35,7 +35,10 @@ function feed(
     recorder.feed(chunk);
     pushed += chunk.length;
     const held = recorder.splitter.carried();
-    holds(held.length <= heldLimit, `${held.length} bytes are held after ${pushed}, at most ${heldLimit} allowed`);
+    holds(
+      held.length <= heldLimit,
+      `${held.length} bytes are held after ${pushed}, at most ${heldLimit} allowed`,
+    );
     const due = stream.subarray(pushed - held.length, pushed);
     holds(Buffer.compare(held, due) === 0, `after ${pushed} bytes others are held than were pushed last`);
   }

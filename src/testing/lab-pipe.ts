@@ -124,7 +124,7 @@ export class LabPipe {
     const room = this.#sendBufferBytes - this.#unsentBytes - this.#inFlightBytes;
     const taken = Math.max(0, Math.min(room, bytes.length));
     if (taken === 0 || this.#isCut) return taken;
-    const copy = bytes.slice(0, taken);
+    const copy = Buffer.from(bytes.subarray(0, taken)); // `slice` of a Buffer would share its memory
     for (const tap of this.taps) tap.entered?.(copy, this.world.nowMs);
     this.#unsent.push(copy);
     this.#unsentBytes += taken;

@@ -4,7 +4,7 @@
  * What is kept of the original because behaviour hangs on it: a write the kernel takes at once leaves
  * `writableLength` at 0 and calls back in the next tick; one it does not stays whole in `writableLength` until its
  * last byte is taken, while the handle's `writeQueueSize` shrinks; further writes wait and then leave together. Reads
- * happen in the poll phase only, 32 at most in a row. `end` flushes first; `destroy` sends RST when bytes were unread,
+ * happen in the poll phase only, 2 MiB at most in a row. `end` flushes first; `destroy` sends RST when bytes were unread,
  * else FIN. After both directions ended the socket destroys itself (`allowHalfOpen` is false).
  * Left out: encodings, corking, options, time-outs, and connecting: the connection stands from the beginning.
  */
@@ -21,9 +21,9 @@ interface Pending {
   readonly callbacks: Callback[];
 }
 
-/** Node reads at most this much at once, and this often before it lets others run. */
+/** Node reads at most this much at once, and 32 times as much before it lets others run. */
 const READ_BYTES = 65_536;
-const READS_PER_POLL = 32;
+const BYTES_PER_POLL = 32 * READ_BYTES;
 const HIGH_WATER_BYTES = 16_384;
 
 export class LabSocket extends EventEmitter implements LabPipeEnd {
@@ -190,10 +190,11 @@ export class LabSocket extends EventEmitter implements LabPipeEnd {
 
   #poll(): void {
     this.#isPollPending = false;
-    for (let reads = 0; reads < READS_PER_POLL && this.#isFlowing && !this.destroyed; reads++) {
+    for (let bytes = 0; bytes < BYTES_PER_POLL && this.#isFlowing && !this.destroyed; ) {
       const most = typeof this.readBytes === 'function' ? this.readBytes() : (this.readBytes ?? READ_BYTES);
       const piece = this.#unshifted.shift() ?? this.#in.read(most);
       if (piece === undefined) break;
+      bytes += piece.length;
       this.emit('data', piece);
     }
     if (this.destroyed) return;

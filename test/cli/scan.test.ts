@@ -46,6 +46,8 @@ describe('scanFrames', () => {
     const used = `${PING.slice(0, 28)}0100`;
     expect(scan(used)).toEqual(['0+16 HB_ERR_RESERVED']);
     expect(scan(used, 'ignore')).toEqual(['0+16 PING']);
+    // The same rule holds for what is looked for inside damage.
+    expect(scan(PING.slice(0, 10) + used, 'ignore')).toEqual(['0+5 HB_ERR_CRC', '5+16 PING']);
   });
 
   test('F46: whatever lies between frames, findings cover all bytes once and no good frame is missed', () => {

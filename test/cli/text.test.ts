@@ -44,7 +44,7 @@ describe('durations', () => {
     'Infinity',
     'NaN',
     '1.s',
-    '9'.repeat(13) + 's',
+    `${'9'.repeat(13)}s`,
   ])('refuses "%s"', (text) => expect(() => parseDurationMs(text)).toThrow(/^Expected a duration/));
 
   test('refuses fractions of a millisecond, and says that a bare number lacks a unit', () => {

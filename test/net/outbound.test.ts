@@ -12,7 +12,7 @@ import { recordingHost } from '../support/hosts.ts';
 import { HubLog } from '../support/hub-log.ts';
 import { ManualTime, settle } from '../support/manual-time.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { closeAll, eventually, type Kind, later, socketPair } from '../support/sockets.ts';
+import { closeAll, eventually, type Kind, socketPair } from '../support/sockets.ts';
 
 afterEach(closeAll);
 
@@ -24,7 +24,6 @@ async function virtualLink(kind: Kind, host = recordingHost(pieces).host) {
   const { accepted, connected } = await socketPair(kind);
   const time = new ManualTime();
   const log = new HubLog({ clock: time, timers: time });
-  later(() => void time.pass(5_000));
   const link = log.hub.attach(accepted, { intervalMs: 1_000, firstPhase: 0, host });
   return { time, log, link, peer: new RawPeer(connected) };
 }
@@ -235,7 +234,6 @@ describe('a peer that does not read', () => {
     const { accepted, connected } = await socketPair();
     const time = new ManualTime();
     const log = new HubLog({ clock: time, timers: time });
-    later(() => void time.pass(5_000));
     const { host } = recordingHost();
     const link = log.hub.attach(accepted, { intervalMs: 1_000, role: 'responder', host });
     connected.pause();

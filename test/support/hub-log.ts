@@ -36,6 +36,7 @@ export class HubLog {
       });
     }
     later(() => {
+      this.hub.removeAllListeners();
       for (const link of this.hub.links()) link.destroy();
       return this.hub.close();
     });

@@ -17,7 +17,11 @@ export class BrokerClient {
   constructor(socket: Socket, onMessage: (topic: string, payload: Uint8Array) => void, hub = defaultHub()) {
     this.#onMessage = onMessage;
     const onFrame = (_: unknown, packet: Uint8Array): void => this.#received(packet);
-    this.#wire = hub.attach(socket, { intervalMs: 100, host: { frameLength: packetLength, onFrame } });
+    this.#wire = hub.attach(socket, {
+      intervalMs: 100,
+      deadAfter: 10,
+      host: { frameLength: packetLength, onFrame },
+    });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       for (const { reject } of this.#waiting.splice(0)) reject(new Error('the connection is closed'));

@@ -25,7 +25,7 @@ export function createBroker(hub = defaultHub()): Server {
   return createServer((socket) => {
     const onFrame = (link: Peer, bytes: Uint8Array): void => serve(Uint8Array.from(bytes), link);
     const host = { frameLength: packetLength, onFrame };
-    const peer: Peer = hub.attach(socket, { intervalMs: 100, host });
+    const peer: Peer = hub.attach(socket, { intervalMs: 100, deadAfter: 10, host });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       for (const known of subscribers.values()) known.delete(peer);

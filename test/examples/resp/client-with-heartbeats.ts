@@ -20,7 +20,7 @@ export class StoreClient {
     );
     const onFrame = (_: unknown, bytes: Uint8Array): void => reader.push(bytes);
     const framing = { frameLength: elementLength, outboundFrameLength: elementLength };
-    hub.attach(socket, { intervalMs: 100, host: { ...framing, delivery: 'pieces', onFrame } });
+    hub.attach(socket, { intervalMs: 100, deadAfter: 10, host: { ...framing, delivery: 'pieces', onFrame } });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       for (const { reject } of this.#waiting.splice(0)) reject(new Error('the connection is closed'));

@@ -13,7 +13,7 @@ export function createStore(hub = defaultHub()): Server {
     socket.on('error', () => socket.destroy());
     const onFrame = (_: unknown, bytes: Uint8Array): void => reader.push(bytes);
     const framing = { frameLength: elementLength, outboundFrameLength: elementLength };
-    hub.attach(socket, { intervalMs: 100, host: { ...framing, delivery: 'pieces', onFrame } });
+    hub.attach(socket, { intervalMs: 100, deadAfter: 10, host: { ...framing, delivery: 'pieces', onFrame } });
   });
 }
 

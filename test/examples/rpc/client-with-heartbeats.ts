@@ -15,7 +15,11 @@ export class RpcClient {
 
   constructor(socket: Socket, hub = defaultHub()) {
     const onFrame = (_: unknown, message: Uint8Array): void => this.#answered(message);
-    this.#wire = hub.attach(socket, { intervalMs: 100, host: { frameLength: messageLength, onFrame } });
+    this.#wire = hub.attach(socket, {
+      intervalMs: 100,
+      deadAfter: 10,
+      host: { frameLength: messageLength, onFrame },
+    });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#closed());
   }

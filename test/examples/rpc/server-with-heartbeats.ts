@@ -11,6 +11,6 @@ export function createRpcServer(procedure: (body: Uint8Array) => Uint8Array, hub
     };
     socket.on('error', () => socket.destroy());
     const host = { frameLength: messageLength, onFrame: (_: unknown, bytes: Uint8Array) => serve(bytes) };
-    const link = hub.attach(socket, { intervalMs: 100, host });
+    const link = hub.attach(socket, { intervalMs: 100, deadAfter: 10, host });
   });
 }

@@ -1,0 +1,149 @@
+/**
+ * What a user can get wrong, as a table: each row must end by itself with the right exit code and one clear line on
+ * stderr, without a stack trace. And the help: every command has examples, and the examples parse.
+ */
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CommandUnderTest } from './command.ts';
+
+const COMMANDS = ['serve', 'ping', 'decode', 'encode', 'demo'];
+
+const command = new CommandUnderTest();
+beforeAll(() => command.build());
+afterAll(() => command.dispose());
+
+const USAGE: [args: string, message: RegExp][] = [
+  ['pnig', /unknown command 'pnig'.*ping/],
+  ['--bogus', /unknown option '--bogus'/],
+  ['ping', /missing required argument 'address'/],
+  ['ping a:1 b:2', /too many arguments/],
+  ['ping localhost', /Expected HOST:PORT/],
+  ['ping localhost:99999', /port from 1 to 65535/],
+  ['ping http://localhost:80', /not a URL/],
+  ['ping a:1 -c 0', /whole number, 1 to/],
+  ['ping a:1 -i 1', /needs a unit/],
+  ['ping a:1 -i -1s', /duration|argument missing/],
+  ['ping a:1 -i 99ms', /100 ms to/],
+  ['ping a:1 -W 0', /1 ms to 1 h/],
+  ['ping a:1 --dead-after 256', /1 to 255/],
+  ['ping a:1 --ca x.pem', /--ca needs --tls/],
+  ['ping a:1 --tls --cert x.pem', /--cert and --key belong together/],
+  ['ping a:1 --tls --ca /nonexistent.pem', /--ca cannot be read: ENOENT/],
+  ['serve --port 65536', /0 to 65535/],
+  ['serve --host a:b', /host name/],
+  ['serve --unix /tmp/x --port 1', /--unix excludes/],
+  ['serve --mode odd', /Allowed choices are mixed, heartbeat/],
+  ['serve --max-links 0', /1 to 1000000/],
+  ['serve --tls', /needs --cert and --key/],
+  ['demo --links 5', /20 to 5000/],
+  ['demo --interval 10s', /100 ms to 5 s/],
+  ['decode zz', /not hexadecimal: "z" at character 1/],
+  ['decode 484', /half a byte/],
+  ['decode --file /nonexistent', /cannot be read: ENOENT/],
+  ['decode --file / --raw', /cannot be read: EISDIR/],
+  ['decode --raw 48', /--raw is for/],
+  ['decode 48 --file x', /exclude each other/],
+  ['decode', /nothing to decode/],
+  ['encode', /say which frame/],
+  ['encode --flags odd', /Expected beat, ping/],
+  ['encode --flags ping,pong', /no such frame: flags/],
+  ['encode --flags ping --seq 4294967296', /0 to 4294967295/],
+  ['encode --param detect-mult=3 --timestamp 1', /exclude each other/],
+  ['encode --flags ping --param detect-mult=3', /no such frame/],
+  ['encode --flags ping --raw --json', /exclude each other/],
+];
+
+describe.concurrent('bad input: exit 2, one line', () => {
+  test.each(USAGE)('%s', async (args, message) => {
+    const { code, signal, stdout, stderr } = await command.run(args.split(' '));
+    expect({ code, signal, stdout }).toEqual({ code: 2, signal: null, stdout: '' });
+    expect(stderr).toMatch(/^wirebeat: [^\n]+\n$/);
+    expect(stderr).toMatch(message);
+  });
+
+  test('no command at all: the help, on stderr', async () => {
+    const { code, stdout, stderr } = await command.run([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^Usage: wirebeat /);
+  });
+
+  test('a certificate that is none', async () => {
+    const pem = join(command.folder, 'none.pem');
+    writeFileSync(pem, 'nothing');
+    const { code, stderr } = await command.run([
+      'serve',
+      '--port',
+      '0',
+      '--tls',
+      '--cert',
+      pem,
+      '--key',
+      pem,
+    ]);
+    expect(`${code} ${stderr}`).toMatch(/^2 wirebeat: the TLS files do not fit: [^\n]+\n$/);
+  });
+});
+
+describe.concurrent('what the machine refuses: exit 1, one line', () => {
+  test('a port in use', async () => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+    const { port } = holder.address() as AddressInfo;
+    const { code, stdout, stderr } = await command.run(['serve', '--port', String(port)]);
+    holder.close();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(`wirebeat: cannot listen on 127.0.0.1:${port}: the address is in use\n`);
+  });
+
+  test.each([
+    [
+      'an address of another machine',
+      ['--host', '192.0.2.1'],
+      /192\.0\.2\.1:\d+: this machine does not have/,
+    ],
+    ['a host that does not resolve', ['--host', 'no-such-host.invalid'], /does not resolve|EAI_AGAIN/],
+    ['a socket in a folder that is not there', ['--unix', '/nonexistent/a.sock'], /\/nonexistent\/a\.sock: /],
+  ])('%s', async (_what, args, message) => {
+    const where = args.includes('--unix') ? args : ['--port', '0', ...args];
+    const { code, stdout, stderr } = await command.run(['serve', ...where]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^wirebeat: cannot listen on [^\n]+\n$/);
+    expect(stderr.replace(':0:', ':1:')).toMatch(message);
+  });
+
+  test('WIREBEAT_DEBUG=1 shows where it came from', async () => {
+    const env = { ...process.env, WIREBEAT_DEBUG: '1' };
+    const { code, stderr } = await command.run(['decode', 'zz'], '', { env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^ {4}at /m);
+  });
+});
+
+describe.concurrent('help', () => {
+  test('names every command and the exit codes', async () => {
+    const { code, stdout } = await command.run(['--help']);
+    expect(code).toBe(0);
+    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    expect(stdout).toContain('Exit codes: 0');
+  });
+
+  test.each(COMMANDS)('%s: --json, and examples of itself', async (name) => {
+    const { code, stdout, stderr } = await command.run([name, '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('--json');
+    expect(stdout).toMatch(new RegExp(`^  \\$ wirebeat ${name}`, 'm'));
+  });
+
+  test('the examples of encode and decode say what they should', async () => {
+    const help =
+      (await command.run(['encode', '--help'])).stdout + (await command.run(['decode', '--help'])).stdout;
+    const lines = [...help.matchAll(/^ {2}\$ (wirebeat (?:en|de)code .*)$/gm)].map((match) => match[1]!);
+    const runnable = lines.filter((line) => !/[<>]|--file/.test(line));
+    expect(runnable.length).toBeGreaterThan(6);
+    const codes = await Promise.all(runnable.map(async (line) => (await command.shell(line)).code));
+    // One of them shows a damaged frame.
+    expect(codes.filter((code) => code !== 0)).toEqual([1]);
+  });
+});

@@ -1,0 +1,77 @@
+/** The small parts of `net` by themselves: the probe budget, scratch memory, causes of socket errors, the one hub. */
+import { describe, expect, test } from 'vitest';
+import { FrameBuffer } from '../../src/net/frame-buffer.ts';
+import { defaultHub } from '../../src/net/hub.ts';
+import { ProbeBudget } from '../../src/net/probe-budget.ts';
+import { causeOfSocketError } from '../../src/net/socket-errors.ts';
+import { encodeFrame } from '../../src/wire/frame.ts';
+
+describe('ProbeBudget', () => {
+  const used = (budget: ProbeBudget, index: number, nowMs: number): number => {
+    let count = 0;
+    while (budget.allow(index, nowMs)) count++;
+    return count;
+  };
+
+  test('two thousand first questions in a burst, then two per millisecond', () => {
+    const budget = new ProbeBudget();
+    expect(used(budget, 0, 1_000)).toBe(2_000);
+    expect(used(budget, 0, 1_001)).toBe(2);
+    expect(used(budget, 0, 1_501)).toBe(1_000);
+    expect(used(budget, 0, 999_999)).toBe(2_000);
+  });
+
+  test('repeated questions may use the upper half only', () => {
+    const budget = new ProbeBudget();
+    expect(used(budget, 1, 1_000)).toBe(1_000);
+    expect(used(budget, 4, 1_000)).toBe(0);
+    expect(used(budget, 0, 1_000)).toBe(1_000);
+  });
+
+  test('a clock that stands or goes back gives nothing', () => {
+    const budget = new ProbeBudget();
+    used(budget, 0, 1_000);
+    expect(used(budget, 0, 1_000)).toBe(0);
+    expect(used(budget, 0, 500)).toBe(0);
+  });
+});
+
+describe('FrameBuffer', () => {
+  test('the same memory serves again and again, until it is given up', () => {
+    const scratch = new FrameBuffer();
+    const frame = { flags: 1, seq: 7, timestamp: 9 };
+    scratch.put(0, 1, 7, 9);
+    scratch.put(1, 4, 8, 10);
+    const view = scratch.view(2);
+    expect(view.subarray(0, 16)).toEqual(encodeFrame(frame));
+    expect(view.subarray(16)).toEqual(encodeFrame({ flags: 4, seq: 8, timestamp: 10 }));
+    expect(scratch.view(2)).toBe(view);
+    const kept = Buffer.from(view);
+    scratch.giveUp();
+    scratch.put(0, 0, 0, 0);
+    expect(view).toEqual(kept);
+    expect(scratch.view(2)).not.toBe(view);
+  });
+});
+
+describe('socket errors', () => {
+  test.each([
+    ['ECONNRESET', 'peer-unreachable'],
+    ['EPIPE', 'peer-unreachable'],
+    ['ECONNREFUSED', 'peer-unreachable'],
+    ['EHOSTUNREACH', 'peer-unreachable'],
+    ['ETIMEDOUT', 'link-dead'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'protocol-error'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'protocol-error'],
+    ['EPROTO', 'protocol-error'],
+    ['ENOTFOUND', 'unknown'],
+    [undefined, 'unknown'],
+  ])('%s is %s', (code, cause) => {
+    expect(causeOfSocketError(Object.assign(new Error('x'), code && { code }))).toBe(cause);
+  });
+});
+
+test('defaultHub is one per process', () => {
+  expect(defaultHub()).toBe(defaultHub());
+  expect(defaultHub().stats().links).toBe(0);
+});

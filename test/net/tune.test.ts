@@ -1,0 +1,124 @@
+/** Kernel keepalive and Nagle: what is asked, what reaches the socket, what is reported, what is refused. */
+import { once } from 'node:events';
+import { connect, createServer, Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { TUNE_DEFAULTS, tuneServer, tuneSocket } from '../../src/net/tune.ts';
+import { closeAll, listening, socketPair, tame } from '../support/sockets.ts';
+
+afterEach(closeAll);
+
+const takesAll = Socket.prototype.setKeepAlive.length >= 4;
+
+/** Records what is asked of a socket, and asks it. */
+function spied(socket: Socket): { socket: Socket; calls: unknown[][] } {
+  const calls: unknown[][] = [];
+  for (const name of ['setNoDelay', 'setKeepAlive'] as const) {
+    const original = socket[name] as (...values: unknown[]) => Socket;
+    socket[name] = ((...values: unknown[]) => {
+      calls.push([name, ...values]);
+      return original.apply(socket, values);
+    }) as never;
+  }
+  return { socket, calls };
+}
+
+describe('tuneSocket', () => {
+  test('without options: the defaults, and a report of what holds', async () => {
+    const { socket, calls } = spied((await socketPair()).accepted);
+    const report = tuneSocket(socket);
+    expect(calls).toEqual([
+      ['setNoDelay', true],
+      ['setKeepAlive', true, 300_000, 30_000, 5],
+    ]);
+    expect(report.appliedTo).toBe('socket');
+    expect(report.settings).toMatchObject({
+      noDelay: { asked: true, inForce: true, status: 'set' },
+      keepAlive: { asked: true, inForce: true, status: 'set' },
+      keepAliveIdleMs: { asked: 300_000, inForce: 300_000, status: 'set' },
+      keepAliveIntervalMs: { asked: 30_000, inForce: takesAll ? 30_000 : 1_000 },
+      keepAliveCount: { asked: 5, inForce: takesAll ? 5 : 10 },
+    });
+    expect(report.settings.keepAliveCount?.status).toBe(takesAll ? 'set' : 'unsupported');
+    expect(report.idleDetectionMs).toBe(takesAll ? 450_000 : 310_000);
+    expect(Object.isFrozen(TUNE_DEFAULTS)).toBe(true);
+  });
+
+  test('each option changes what is asked', async () => {
+    const { socket, calls } = spied((await socketPair()).accepted);
+    tuneSocket(socket, { noDelay: false, keepAlive: { idleMs: 1_000, intervalMs: 2_000, count: 127 } });
+    expect(calls).toEqual([
+      ['setNoDelay', false],
+      ['setKeepAlive', true, 1_000, 2_000, 127],
+    ]);
+  });
+
+  test('keepAlive false switches it off, and says that nothing is found then', async () => {
+    const { socket, calls } = spied((await socketPair()).accepted);
+    const report = tuneSocket(socket, { keepAlive: false });
+    expect(calls).toContainEqual(['setKeepAlive', false]);
+    expect(report.idleDetectionMs).toBe(Infinity);
+    expect(Object.keys(report.settings)).toEqual(['noDelay', 'keepAlive']);
+    expect(report.settings.keepAlive).toEqual({ asked: false, inForce: false, status: 'set' });
+  });
+
+  test.each([
+    ['F23 below a second', { keepAlive: { idleMs: 999 } }, /^keepAlive\.idleMs .*999/],
+    ['F23 below a second', { keepAlive: { intervalMs: 500 } }, /^keepAlive\.intervalMs .*500/],
+    [
+      'F23 fractions of a second',
+      { keepAlive: { idleMs: 1_500 } },
+      /^keepAlive\.idleMs .*whole seconds.*1500/,
+    ],
+    ['beyond the kernel', { keepAlive: { idleMs: 32_768_000 } }, /^keepAlive\.idleMs .*32768000/],
+    ['no probes', { keepAlive: { count: 0 } }, /^keepAlive\.count .*0/],
+    ['too many probes', { keepAlive: { count: 128 } }, /^keepAlive\.count .*128/],
+    ['true', { keepAlive: true }, /^keepAlive must be .*true/],
+    ['text', { noDelay: 'yes' }, /^noDelay must be .*"yes"/],
+    ['a misspelt option', { keepalive: false }, /^options\.keepalive /],
+    ['a misspelt part', { keepAlive: { idle: 1 } }, /^keepAlive\.idle /],
+  ])('refuses %s: %o, and changes nothing', async (_why, options, message) => {
+    const { socket, calls } = spied((await socketPair()).accepted);
+    expect(() => tuneSocket(socket, options as never)).toThrow(message);
+    expect(calls).toEqual([]);
+  });
+
+  test('what is no socket is refused', () => {
+    expect(() => tuneSocket({} as never)).toThrow(/^socket must be/);
+    expect(() => tuneServer({} as never)).toThrow(/^server must be/);
+  });
+});
+
+describe('tuneServer', () => {
+  test('every socket accepted from now on, before anybody else sees it', async () => {
+    const server = createServer();
+    const order: string[] = [];
+    server.on('connection', (socket: Socket) => {
+      tame(socket);
+      order.push('host');
+    });
+    server.prependListener('connection', (socket: Socket) => {
+      spied(socket);
+    });
+    const report = tuneServer(server, { keepAlive: { idleMs: 7_000 } });
+    server.on('connection', () => order.push('late'));
+    server.prependListener('connection', (socket: Socket) => {
+      const { setKeepAlive } = socket;
+      socket.setKeepAlive = (...values) => {
+        order.push(`keepalive ${values[1]}`);
+        return setKeepAlive.apply(socket, values);
+      };
+    });
+    expect(report.appliedTo).toBe('each accepted socket');
+    const where = await listening(server, 'tcp');
+    const client = tame(connect({ ...where }));
+    await once(client, 'connect');
+    while (order.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    expect(order).toEqual(['keepalive 7000', 'host', 'late']);
+  });
+
+  test('refuses before it touches the server', () => {
+    const server = createServer();
+    expect(() => tuneServer(server, { keepAlive: { idleMs: 1 } })).toThrow(/^keepAlive\.idleMs/);
+    expect(server.listenerCount('connection')).toBe(0);
+  });
+});

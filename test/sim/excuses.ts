@@ -1,0 +1,79 @@
+/**
+ * Which deaths are allowed: what the published limits promise, put as arithmetic over a plan.
+ *
+ * A *disruption* of an observer is a stretch in which its peer cannot be heard although both are there: loss on the
+ * way, a peer that does not run, an open host frame. Own stalls, own pauses, sleep of the own machine and steps of
+ * the wall clock are none: they must never kill. Disruptions less than two detection times apart add up. A link must
+ * live as long as the sum leaves room for one interval, one round trip and the jitter within D; beyond that it may
+ * die, and if the silence lasts it must.
+ */
+import type { ConnectionPlan, FaultPlan, Plan, Side } from './plan.ts';
+
+interface Disruption {
+  readonly fromMs: number;
+  readonly forMs: number;
+}
+
+/** Rounding to ticks and to whole ms on the way there and back. */
+const SLACK_MS = 30;
+
+/** Does the peer that `side` observes send of its own accord, or does it only answer? */
+function onlyAnswers(connection: ConnectionPlan, side: Side): boolean {
+  return side === 'near' && connection.peer !== 'full';
+}
+
+function byFault(fault: FaultPlan, connection: ConnectionPlan, index: number, side: Side): number {
+  const { kind, forMs } = fault;
+  const answersOnly = onlyAnswers(connection, side);
+  if (['stall', 'freeze', 'suspend', 'kill', 'power-off'].includes(kind)) {
+    // The near process serves all connections, each far process its own.
+    if (fault.side === side || (fault.side === 'far' && fault.connection !== index)) return 0;
+    return kind === 'kill' || kind === 'power-off' ? Number.POSITIVE_INFINITY : forMs;
+  }
+  if (fault.connection !== index) return 0;
+  const towards = side === 'near' ? 'lose-back' : 'lose-there';
+  if (kind === 'black-hole' || kind === towards) return forMs;
+  if (kind === 'lose-there' || kind === 'lose-back') return answersOnly ? forMs : 0;
+  if (kind === 'reset') return Number.POSITIVE_INFINITY;
+  if (kind === 'damage-back') return side === 'near' ? 1.1 * connection.intervalMs : 0;
+  if (kind === 'pause') return fault.side !== side && answersOnly ? forMs : 0;
+  return 0;
+}
+
+function disruptionsOf(plan: Plan, index: number, side: Side, forgottenMs: number): Disruption[] {
+  const connection = plan.connections[index] as ConnectionPlan;
+  const found: Disruption[] = [];
+  for (const fault of plan.faults) {
+    const forMs = byFault(fault, connection, index, side);
+    if (forMs > 0) found.push({ fromMs: fault.atMs, forMs });
+  }
+  for (const traffic of connection.traffic) {
+    const frames = (traffic.untilMs - traffic.fromMs) / traffic.everyMs + 1;
+    const concerns = traffic.by !== side || onlyAnswers(connection, side);
+    const buffers = Math.ceil((frames * traffic.bytes) / connection.bufferBytes);
+    // What we write ourselves stands in front of our question.
+    const queueMs = traffic.by === side && buffers > 1 ? buffers * connection.rttMs : 0;
+    const forMs = Math.max(traffic.openMs, queueMs);
+    if (concerns && forMs > 0) found.push({ fromMs: traffic.fromMs, forMs: forMs + traffic.untilMs - traffic.fromMs });
+  }
+  if (forgottenMs < Number.POSITIVE_INFINITY) found.push({ fromMs: forgottenMs, forMs: Number.POSITIVE_INFINITY });
+  return found.sort((a, b) => a.fromMs - b.fromMs);
+}
+
+/** May `side` of this connection declare the other dead at `atMs`? */
+export function mayDie(plan: Plan, index: number, side: Side, atMs: number, forgottenMs: number): boolean {
+  const connection = plan.connections[index] as ConnectionPlan;
+  if (connection.peer === 'swallow') return true;
+  const multiplier = side === 'near' ? connection.deadAfter : connection.farDeadAfter;
+  const deadMs = multiplier * connection.intervalMs;
+  const room = deadMs - connection.intervalMs - connection.rttMs - 2 * connection.jitterMs - SLACK_MS;
+  let sumMs = 0;
+  let endMs = Number.NEGATIVE_INFINITY;
+  for (const { fromMs, forMs } of disruptionsOf(plan, index, side, forgottenMs)) {
+    if (fromMs >= atMs) break;
+    if (fromMs - endMs > 2 * deadMs) sumMs = 0;
+    sumMs += forMs;
+    endMs = Math.max(endMs, fromMs + forMs + connection.rttMs);
+  }
+  return atMs - endMs <= 2 * deadMs && sumMs > room;
+}

@@ -1,0 +1,366 @@
+/**
+ * Runs one plan in the lab and reports what broke, with a log for people. Same plan, same log.
+ */
+import type { ClosedDetail, HeartbeatHub, Link } from '../../src/net/index.ts';
+import { connectLab, type LabConnection } from '../../src/testing/lab-network.ts';
+import { AnsweringPeer, swallow } from '../../src/testing/lab-peers.ts';
+import { LabProcess } from '../../src/testing/lab-process.ts';
+import type { LabSocket } from '../../src/testing/lab-socket.ts';
+import { LabWorld } from '../../src/testing/lab-world.ts';
+import { mayDie } from './excuses.ts';
+import { type Invariant, Observer } from './observer.ts';
+import type { ConnectionPlan, FaultPlan, Plan, Side, TrafficPlan } from './plan.ts';
+import { hostFrame } from './wire-reader.ts';
+
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly text: string;
+}
+
+export interface HistoryResult {
+  readonly violations: Violation[];
+  readonly log: string[];
+  readonly deaths: number;
+  /** Links that a watch by the clock alone would have killed when their process woke. */
+  readonly averted: number;
+}
+
+/** Time to say goodbye at the end: a polite end waits a second for the other side. */
+const FAREWELL_MS = 5_000;
+const TOLD = ['up', 'suspect', 'recovered', 'dead', 'leaving', 'degraded', 'write-stall', 'one-way'] as const;
+
+interface End {
+  readonly observer: Observer;
+  readonly link: Link;
+  readonly process: LabProcess;
+  readonly socket: LabSocket;
+}
+
+interface Wired {
+  readonly plan: ConnectionPlan;
+  readonly connection: LabConnection;
+  readonly farProcess: LabProcess;
+  readonly near: End;
+  readonly far: End | undefined;
+  readonly peer: AnsweringPeer | undefined;
+}
+
+class History {
+  readonly violations: Violation[] = [];
+  readonly log: string[] = [];
+  averted = 0;
+  readonly #plan: Plan;
+  readonly #world: LabWorld;
+  readonly #near: LabProcess;
+  readonly #ends = new Map<Link, End>();
+  readonly #wired: Wired[] = [];
+  readonly #gone = new Set<LabProcess>();
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.#world = new LabWorld(plan.seed);
+    this.#near = new LabProcess(this.#world, 'near');
+    this.#listen(this.#near.hub);
+    plan.connections.forEach((connection, index) => {
+      this.#wired.push(this.#wire(connection, index));
+    });
+    for (const wired of this.#wired) for (const traffic of wired.plan.traffic) this.#planTraffic(wired, traffic);
+    for (const fault of plan.faults) this.#world.at(fault.atMs, () => this.#strike(fault));
+  }
+
+  get deaths(): number {
+    return [...this.#ends.values()].reduce((sum, { observer }) => sum + observer.deaths, 0);
+  }
+
+  async run(): Promise<void> {
+    this.#world.runUntil(this.#plan.lengthMs);
+    const processes = [this.#near, ...this.#wired.map(({ farProcess }) => farProcess)];
+    const running = processes.filter(({ wakeAtMs }) => wakeAtMs !== Number.POSITIVE_INFINITY);
+    const alive = processes.filter((process) => !this.#isStopped(process));
+    for (const { observer, process } of this.#ends.values()) {
+      if (observer.closed === undefined && !this.#isStopped(process)) observer.checkFound();
+    }
+    const closings: Promise<void>[] = [];
+    for (const process of alive) process.post(() => closings.push(process.hub.close()));
+    this.#world.run(FAREWELL_MS + this.#longestStandstillMs(running));
+    for (const process of alive) {
+      for (const link of process.hub.links()) this.#complain('6-left-behind', `${process.name} link ${link.id} stays`);
+    }
+    if (this.violations.length === 0) await Promise.all(closings);
+    for (const process of alive) this.#checkNothingLeft(process);
+  }
+
+  #checkNothingLeft(process: LabProcess): void {
+    if (this.violations.length > 0) return;
+    if (process.clock.pending > 0) this.#complain('6-left-behind', `${process.name} has timers left`);
+    if (process.hub.stats().links > 0) this.#complain('6-left-behind', `${process.name} has links left`);
+    for (const { observer, process: owner, socket } of this.#ends.values()) {
+      if (owner !== process) continue;
+      if (observer.closed === undefined) this.#complain('7-one-end', `${observer.name} was never closed`);
+      if (!socket.destroyed) this.#complain('6-left-behind', `${observer.name} has an open socket`);
+    }
+  }
+
+  #isStopped(process: LabProcess): boolean {
+    return this.#gone.has(process) || process.standstills.some(({ toMs }) => toMs === Number.POSITIVE_INFINITY);
+  }
+
+  #longestStandstillMs(processes: readonly LabProcess[]): number {
+    const ends = processes.flatMap(({ standstills }) => standstills.map(({ toMs }) => toMs - this.#world.nowMs));
+    return Math.max(0, ...ends.filter((ms) => ms !== Number.POSITIVE_INFINITY));
+  }
+
+  #say(text: string): void {
+    this.log.push(`t=${this.#world.nowMs.toFixed(1)} ${text}`);
+  }
+
+  #complain(invariant: Invariant, text: string): void {
+    this.#say(`VIOLATION ${invariant} ${text}`);
+    this.violations.push({ invariant, text });
+  }
+
+  // ---- wiring ---------------------------------------------------------------------
+
+  #listen(hub: HeartbeatHub): void {
+    for (const event of TOLD) {
+      hub.on(event, (link: Link, detail: object) => {
+        const end = this.#ends.get(link);
+        this.#say(`${end?.observer.name} ${event} ${JSON.stringify(detail)}`);
+        if (event === 'dead') end?.observer.died(detail as never);
+        if (event === 'degraded') end?.observer.degraded();
+      });
+    }
+    hub.on('closed', (link: Link, detail: ClosedDetail) => {
+      const end = this.#ends.get(link);
+      this.#say(`${end?.observer.name} closed ${JSON.stringify(detail)}`);
+      end?.observer.ended(detail);
+    });
+  }
+
+  #wire(plan: ConnectionPlan, index: number): Wired {
+    const world = this.#world;
+    const farProcess = new LabProcess(world, `far${index}`);
+    this.#listen(farProcess.hub);
+    const pipe = {
+      delayMs: () => plan.rttMs / 2 + plan.jitterMs * world.random.next(),
+      bytesPerSecond: plan.bytesPerSecond,
+      sendBufferBytes: plan.bufferBytes,
+      receiveBufferBytes: plan.bufferBytes,
+    };
+    const connection = connectLab(this.#near, farProcess, { there: pipe, back: pipe, natIdleMs: plan.natIdleMs });
+    if (plan.isSplit) {
+      connection.near.readBytes = connection.far.readBytes = () => 1 + Math.floor(world.random.next() * 20);
+    }
+    const near = this.#attach(plan, index, connection, 'near');
+    const isLink = plan.peer === 'full' || plan.peer === 'responder';
+    const far = isLink ? this.#attach(plan, index, connection, 'far') : undefined;
+    const peer = this.#peerOf(plan, connection.far);
+    return { plan, connection, farProcess, near, far, peer };
+  }
+
+  #peerOf(plan: ConnectionPlan, socket: LabSocket): AnsweringPeer | undefined {
+    if (plan.peer === 'swallow') swallow(socket);
+    if (plan.peer !== 'bare' && plan.peer !== 'repeater') return undefined;
+    const answers = plan.peer === 'repeater' ? 2 : 1;
+    const peer = new AnsweringPeer(socket, plan.isShared ? { answers, hostFrameLength } : { answers });
+    if (plan.peer === 'repeater') this.#repeat(peer, plan);
+    return peer;
+  }
+
+  /** Says levels of its own, some of them again when a newer one was said already. */
+  #repeat(peer: AnsweringPeer, plan: ConnectionPlan): void {
+    const { process } = peer.socket;
+    const say = (): void => {
+      const seq = peer.sayNext(DEGRADED);
+      peer.sayNext(0);
+      peer.say(DEGRADED, seq, 0);
+    };
+    const everyMs = Math.floor(plan.intervalMs * 1.7);
+    for (let atMs = everyMs; atMs < this.#plan.lengthMs; atMs += everyMs) {
+      this.#world.at(atMs, () => process.post(say));
+    }
+  }
+
+  #attach(plan: ConnectionPlan, index: number, connection: LabConnection, side: Side): End {
+    const isNear = side === 'near';
+    const socket = isNear ? connection.near : connection.far;
+    const { process } = socket;
+    const role = isNear || plan.peer === 'full' ? 'full' : 'responder';
+    const deadAfter = isNear ? plan.deadAfter : plan.farDeadAfter;
+    const phase = isNear ? plan.nearPhase : plan.farPhase;
+    const observer = new Observer({
+      name: `${side}/c${index}`,
+      process,
+      socket,
+      incoming: isNear ? connection.back : connection.there,
+      outgoing: isNear ? connection.there : connection.back,
+      isShared: plan.isShared,
+      intervalMs: plan.intervalMs,
+      deadAfter,
+      phase,
+      judges: role === 'full',
+      mayDie: (atMs) => mayDie(this.#plan, index, side, atMs, connection.forgottenMs),
+      complain: (invariant, text) => this.#complain(invariant, text),
+    });
+    const host = { frameLength: hostFrameLength, outboundFrameLength: hostFrameLength, onFrame: () => {} };
+    const link = process.attach(socket, {
+      intervalMs: plan.intervalMs,
+      deadAfter,
+      role,
+      ask: plan.ask,
+      firstPhase: phase,
+      onPong: (_link, seq) => observer.pong(seq),
+      ...(plan.isShared && { host: { ...host, delivery: 'pieces' as const } }),
+    });
+    observer.link = link;
+    const end = { observer, link, process, socket };
+    this.#ends.set(link, end);
+    return end;
+  }
+
+  // ---- traffic ----------------------------------------------------------------------
+
+  #planTraffic(wired: Wired, traffic: TrafficPlan): void {
+    const frame = hostFrame(traffic.bytes);
+    for (let atMs = traffic.fromMs; atMs <= traffic.untilMs; atMs += traffic.everyMs) {
+      this.#world.at(atMs, () => this.#writeHost(wired, traffic, frame));
+    }
+  }
+
+  #writeHost(wired: Wired, traffic: TrafficPlan, frame: Buffer): void {
+    const end = traffic.by === 'near' ? wired.near : wired.far;
+    if (end === undefined) {
+      const { socket } = wired.connection.far.process === wired.farProcess ? { socket: wired.connection.far } : wired.near;
+      socket.process.post(() => socket.destroyed || socket.writableEnded || socket.write(frame));
+      return;
+    }
+    end.process.post(() => {
+      if (end.observer.closed !== undefined || end.observer.frameOpenMs < Number.POSITIVE_INFINITY) return;
+      if (traffic.openMs === 0) end.link.write(frame);
+      else this.#writeInPieces(end, traffic, frame);
+    });
+  }
+
+  #writeInPieces(end: End, traffic: TrafficPlan, frame: Buffer): void {
+    const { observer, link, process } = end;
+    const cut = Math.min(frame.length - 1, 4 + (traffic.bytes >> 1));
+    observer.frameOpenMs = this.#world.nowMs;
+    link.write(frame.subarray(0, cut));
+    process.clock.setTimeout(() => {
+      observer.noteBlocked();
+      observer.frameOpenMs = Number.POSITIVE_INFINITY;
+      if (observer.closed === undefined) link.write(frame.subarray(cut));
+    }, traffic.openMs);
+  }
+
+  // ---- faults --------------------------------------------------------------------------
+
+  #strike(fault: FaultPlan): void {
+    const wired = this.#wired[fault.connection] as Wired;
+    const { connection } = wired;
+    const process = fault.side === 'near' ? this.#near : wired.farProcess;
+    const end = fault.side === 'near' ? wired.near : wired.far;
+    const untilMs = this.#world.nowMs + fault.forMs;
+    this.#say(`fault ${fault.kind} ${fault.side}/c${fault.connection} for ${fault.forMs}`);
+    switch (fault.kind) {
+      case 'lose-there':
+        return connection.there.lose(untilMs);
+      case 'lose-back':
+        return connection.back.lose(untilMs);
+      case 'black-hole':
+        return connection.blackHole(untilMs);
+      case 'stall':
+        process.stall(fault.forMs);
+        return this.#countAverted(process, fault.forMs);
+      case 'freeze':
+        return this.#freeze(process, fault.forMs);
+      case 'suspend':
+        return process.suspend(fault.forMs);
+      case 'wall-step':
+        return process.stepWall(fault.side === 'near' ? 86_400_000 : -86_400_000);
+      case 'kill':
+      case 'power-off':
+        this.#gone.add(process);
+        return fault.kind === 'kill' ? process.kill() : process.powerOff();
+      case 'reset':
+        return connection.reset();
+      case 'damage-back':
+        return this.#damage(connection);
+      default:
+        if (end !== undefined) this.#tellLink(end, fault);
+    }
+  }
+
+  #freeze(process: LabProcess, forMs: number): void {
+    process.freeze();
+    if (forMs === Number.POSITIVE_INFINITY) return;
+    this.#world.at(this.#world.nowMs + forMs, () => {
+      if (!this.#gone.has(process)) process.thaw();
+    });
+    this.#countAverted(process, forMs);
+  }
+
+  #countAverted(process: LabProcess, forMs: number): void {
+    this.#world.at(this.#world.nowMs + forMs, () => {
+      for (const { observer, process: owner } of this.#ends.values()) {
+        if (owner === process && observer.wasSaved(forMs)) this.averted++;
+      }
+    });
+  }
+
+  #damage(connection: LabConnection): void {
+    const { random } = this.#world;
+    connection.back.damage = (bytes) => {
+      const at = Math.floor(random.next() * bytes.length);
+      bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random.next() * 8));
+      connection.back.damage = undefined;
+    };
+  }
+
+  #tellLink({ link, observer, process }: End, fault: FaultPlan): void {
+    const ifOpen = (action: () => void) => (): void => {
+      if (observer.closed === undefined) action();
+    };
+    if (fault.kind === 'leave') {
+      process.post(ifOpen(() => void link.leave({ drainMs: Math.min(300_000, 2 * fault.forMs) })));
+    } else if (fault.kind === 'degrade') {
+      process.post(ifOpen(() => link.setDegraded(true)));
+      this.#later(process, fault.forMs, ifOpen(() => link.setDegraded(false)));
+    } else {
+      process.post(
+        ifOpen(() => {
+          link.pause();
+          observer.paused();
+        }),
+      );
+      this.#later(
+        process,
+        fault.forMs,
+        ifOpen(() => {
+          link.resume();
+          observer.resumed();
+        }),
+      );
+    }
+  }
+
+  #later(process: LabProcess, forMs: number, action: () => void): void {
+    if (forMs < Number.POSITIVE_INFINITY) this.#world.at(this.#world.nowMs + forMs, () => process.post(action));
+  }
+}
+
+const DEGRADED = 0x10;
+
+function hostFrameLength(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start < 4) return 0;
+  const payload = ((bytes[start]! << 24) | (bytes[start + 1]! << 16) | (bytes[start + 2]! << 8) | bytes[start + 3]!) >>> 0;
+  return payload < 2 ** 24 ? 4 + payload : -1;
+}
+
+/** Run a plan to its end. An exception in a program of the lab is a violation too, so it is thrown on. */
+export async function runHistory(plan: Plan): Promise<HistoryResult> {
+  const history = new History(plan);
+  await history.run();
+  const { violations, log, deaths, averted } = history;
+  return { violations, log, deaths, averted };
+}
