@@ -9,15 +9,18 @@ export type ExitCode = 0 | 1 | 2;
 
 export const GOOD: ExitCode = 0;
 export const BAD: ExitCode = 1;
-export const UNUSABLE: ExitCode = 2;
+const UNUSABLE: ExitCode = 2;
 
 /** What was asked for cannot be understood or used. */
 export class UsageError extends Error {}
 
+export function onOneLine(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, ' ');
+}
+
 /** The message of anything thrown, on one line. */
 export function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return text.replace(/\s*\n\s*/g, ' ').trim();
+  return onOneLine(error instanceof Error ? error.message || error.name : String(error));
 }
 
 /** Say what went wrong, unless the parser of the command line has said it already; returns the exit code. */

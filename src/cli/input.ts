@@ -1,4 +1,6 @@
-/** Bounded reading of a file or of standard input, so that a wrong name (/dev/zero) costs a line and not the machine. */
+/**
+ * Bounded reading of a file or of standard input, so that a wrong name (/dev/zero) costs a line and not the machine.
+ */
 import { createReadStream } from 'node:fs';
 import { messageOf, UsageError } from './errors.ts';
 

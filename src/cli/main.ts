@@ -9,7 +9,7 @@ import { addDemo } from './commands/demo.ts';
 import { addEncode } from './commands/encode.ts';
 import { addPing } from './commands/ping.ts';
 import { addServe } from './commands/serve.ts';
-import { reportFailure } from './errors.ts';
+import { onOneLine, reportFailure } from './errors.ts';
 
 /** A command has had its say: whatever still holds the process after this long is a socket that lingers. */
 const LINGER_MS = 2_000;
@@ -27,13 +27,7 @@ const program = new Command('wirebeat')
   .addHelpText('after', '\nExit codes: 0 all is well, 1 it is not, 2 the command line cannot be used.')
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) =>
-      write(
-        `wirebeat: ${text
-          .replace(/^error: /, '')
-          .trim()
-          .replace(/\n+/g, ' ')}\n`,
-      ),
+    outputError: (text, write) => write(`wirebeat: ${onOneLine(text.replace(/^error: /, ''))}\n`),
   });
 for (const add of [addServe, addPing, addDecode, addEncode, addDemo]) add(program);
 

@@ -1,4 +1,6 @@
-/** Parameter words for people: `goaway-info=too-fast:30s` to the word and back to `GOAWAY_INFO reason 2 (too fast) ...`. */
+/**
+ * Parameter words for people: `goaway-info=too-fast:30s` to the word, and a word to `GOAWAY_INFO reason 2 (too fast)`.
+ */
 import { InvalidArgumentError } from 'commander';
 import { goAwayRetryAfterMs, goAwayWord } from '../session/goaway.ts';
 import { GoAwayReason, PARAM_VALUE_MAX, Param, RefuseCode } from '../wire/constants.ts';

@@ -2,8 +2,8 @@
  * Every frame in a piece of recorded bytes, good or bad, with its place. Unlike a link's splitter, which must decide
  * what is alive, this explains: nothing is passed over in silence, and no budget ends it.
  *
- * Behind damage it goes on at the first good frame that begins inside the damaged sixteen bytes, else behind them; bytes
- * that are no heartbeat at all are one finding up to the next 48 42. Lazy, so a million frames cost no list.
+ * Behind damage it goes on at the first good frame that begins inside the damaged sixteen bytes, else behind them;
+ * bytes that are no heartbeat at all are one finding up to the next 48 42. Lazy, so a million frames cost no list.
  */
 import { FRAME_BYTES, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
 import { diagnoseFrame, type FrameDiagnosis } from '../wire/diagnose.ts';

@@ -33,8 +33,9 @@ export interface ConnectOptions extends Omit<AttachOptions, 'host' | 'head'> {
 const CONNECT_DEFAULTS = Object.freeze({ host: '127.0.0.1', timeoutMs: 10_000, waitFor: 'up' } as const);
 
 /**
- * Rejects with the system's code (ECONNREFUSED, ENOTFOUND ...), HB_ERR_TIMEOUT, HB_ERR_NEVER_ANSWERED, the protocol
- * error's code, or the signal's reason; nothing is left open then. TypeError or RangeError for options.
+ * Rejects with the system's code (ECONNREFUSED, ENOTFOUND ...), HB_ERR_TIMEOUT, HB_ERR_NEVER_ANSWERED, HB_ERR_CLOSED
+ * (also when the server's first word is that it is leaving), the protocol error's code, or the signal's reason;
+ * nothing is left open then. TypeError or RangeError for options.
  */
 export async function connectHeartbeat(options: ConnectOptions): Promise<Link> {
   const { port, host, path, tls, hub, signal, timeoutMs, waitFor, protocol, ...attach } = options;
@@ -57,8 +58,10 @@ export async function connectHeartbeat(options: ConnectOptions): Promise<Link> {
     signal?.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    if (await Promise.race([settled, givenUp])) return link;
-    throw failed(settings, await link.whenClosed());
+    const isUp = await Promise.race([settled, givenUp]);
+    // A server that is full speaks once, to say goodbye: that is no connection to hand on.
+    if (isUp && link.state !== 'leaving' && link.state !== 'closed') return link;
+    throw failed(settings, await Promise.race([link.whenClosed(), givenUp]));
   } catch (error) {
     link.destroy();
     throw error;
@@ -135,5 +138,5 @@ function failed(
 ): WirebeatError {
   const code = detail.code ?? (detail.cause === 'never-answered' ? 'HB_ERR_NEVER_ANSWERED' : 'HB_ERR_CLOSED');
   const why = [detail.cause, detail.reason].filter((word) => word !== undefined).join(': ');
-  return new WirebeatError(code, `${whereOf(settings)} closed before its first sign of life (${why})`);
+  return new WirebeatError(code, `${whereOf(settings)} closed before the link was up (${why})`);
 }

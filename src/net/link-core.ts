@@ -245,7 +245,8 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     if (this.#writesPieces) return this.writeHost(bytes, callback);
     throw new WirebeatError(
       'HB_ERR_HOST_WRITE',
-      'socket.write was called while a link owns the socket: use link.write(wholeFrame), or attach with host.outboundFrameLength',
+      'socket.write was called while a link owns the socket: use link.write(wholeFrame), ' +
+        'or attach with host.outboundFrameLength',
     );
   }
 

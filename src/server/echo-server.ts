@@ -75,7 +75,10 @@ export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
 /** A TLS handshake is part of the time in which a connection must show life. */
 function serverOf(tls: TlsOptions | undefined, firstLifeMs: number): Server {
   if (tls === undefined) return createServer();
-  return createTlsServer({ handshakeTimeout: Math.min(firstLifeMs, MAX_HANDSHAKE_MS), ...tls });
+  const server = createTlsServer({ handshakeTimeout: Math.min(firstLifeMs, MAX_HANDSHAKE_MS), ...tls });
+  // Node only tells of a handshake that failed or took too long; the connection would stay.
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  return server;
 }
 
 /** One options object for all links of a server. */

@@ -1,5 +1,5 @@
 /** Where to listen: checked, loopback unless told otherwise, and errors that name the address. */
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { integerIn, knownKeys } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
@@ -62,6 +62,8 @@ function explain(error: NodeJS.ErrnoException): string {
 
 /** A socket file nobody answers on was left by a process that died: it would block us for nothing. */
 async function removeStaleSocket(path: string): Promise<void> {
+  // Connecting to an ordinary file is refused as well, and that one is not ours to remove.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
   const code = await new Promise<string | undefined>((resolve) => {
     const probe = connect(path);
     probe.once('connect', () => {

@@ -21,12 +21,16 @@ export class TurnedAway {
       socket.destroy();
       return;
     }
+    // No idle time-out of the socket's own: a peer that talks on would put it off for ever.
+    const patience = setTimeout(() => socket.destroy(), LINGER_MS);
     this.#lingering.add(socket);
-    socket.once('close', () => this.#lingering.delete(socket));
+    socket.once('close', () => {
+      clearTimeout(patience);
+      this.#lingering.delete(socket);
+    });
     const timestamp = goAwayWord(GoAwayReason.Overloaded, 0);
     socket.end(encodeFrame({ flags: Flag.GoAway | Flag.Param, seq: 0, timestamp }));
     socket.resume();
-    socket.setTimeout(LINGER_MS, () => socket.destroy());
   }
 
   /** Cut those that still linger. */

@@ -11,7 +11,7 @@
  * Source: spec/HB1.md, sections on frames, sequence and liveness.
  */
 import type { Random } from '../base/random.ts';
-import { FLAGS_MASK, Flag, Param } from '../wire/constants.ts';
+import { Flag, Param } from '../wire/constants.ts';
 import { goAwayReason, paramId } from '../wire/param.ts';
 import { Announcer } from './announcer.ts';
 import type { Cause } from './causes.ts';
@@ -47,7 +47,7 @@ export class Session {
   readonly #peerSequence = new PeerSequence();
   #probes: SuspectProbes | undefined;
   /** Last frame or host byte the peer sent of its own accord: answers do not count. */
-  #lastVoluntaryMs = 0;
+  #lastVoluntaryMs = -Infinity;
   #leaveByMs = Infinity;
   /** A new link must be heard by then; Infinity once it was. */
   #hearByMs = Infinity;
@@ -111,7 +111,6 @@ export class Session {
     const now = Math.floor(nowMs);
     const firstMs = Math.floor(phase * this.policy.intervalMs);
     this.#silence.lastRxMs = now + firstMs;
-    this.#lastVoluntaryMs = now + firstMs - this.policy.intervalMs;
     // The first frame is a question on a busy link too: the round trip must be known before the link falls silent.
     this.#questions.restart(now + firstMs - this.#silence.deadMs);
     this.#transmitter.open(now, firstMs);
@@ -121,7 +120,6 @@ export class Session {
   /** A frame that passed every check. */
   receive(flags: number, seq: number, timestamp: number, nowMs: number): void {
     if (this.state === 'closed') return;
-    flags &= FLAGS_MASK;
     this.stats.framesReceived++;
     this.#life(Math.ceil(nowMs));
     if ((flags & Flag.Ack) !== 0) this.#receiveAnswer(flags, seq, timestamp, nowMs);

@@ -62,7 +62,7 @@ export class Silence {
    * later than this a verdict would come later than published, and one who only answers would be suspect for nothing.
    */
   get askAtMs(): number {
-    return this.isPaused || this.#questions.isAsking ? Infinity : this.lastRxMs + this.#intervalMs;
+    return this.#questions.isAsking ? Infinity : this.lastRxMs + this.#intervalMs;
   }
 
   /** A verdict is due but the peer was never asked, and can be. */

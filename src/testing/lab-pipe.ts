@@ -124,7 +124,8 @@ export class LabPipe {
     const room = this.#sendBufferBytes - this.#unsentBytes - this.#inFlightBytes;
     const taken = Math.max(0, Math.min(room, bytes.length));
     if (taken === 0 || this.#isCut) return taken;
-    const copy = Buffer.from(bytes.subarray(0, taken)); // `slice` of a Buffer would share its memory
+    // `slice` of a Buffer would share its memory.
+    const copy = Buffer.from(taken === bytes.length ? bytes : bytes.subarray(0, taken));
     for (const tap of this.taps) tap.entered?.(copy, this.world.nowMs);
     this.#unsent.push(copy);
     this.#unsentBytes += taken;

@@ -32,6 +32,7 @@ export class LabProcess implements LabActor {
   /** World time minus own monotonic time. */
   #behindMs: number;
   #sleepUntilMs = 0;
+  #isGone = false;
 
   constructor(world: LabWorld, name: string) {
     this.world = world;
@@ -93,8 +94,9 @@ export class LabProcess implements LabActor {
     this.standstills.push({ fromMs: this.world.nowMs, toMs: Number.POSITIVE_INFINITY });
   }
 
-  /** SIGCONT. */
+  /** SIGCONT. Has no effect on a process that is gone. */
   thaw(): void {
+    if (this.#isGone) return;
     this.#blockedUntilMs = this.world.nowMs;
     for (const stand of this.standstills) stand.toMs = Math.min(stand.toMs, this.world.nowMs);
   }
@@ -119,14 +121,19 @@ export class LabProcess implements LabActor {
 
   /** SIGKILL: the program is gone, the kernel closes its sockets (FIN, or RST where bytes were unread). */
   kill(): void {
-    this.freeze();
+    this.#end();
     for (const socket of this.sockets) socket.closeByKernel();
   }
 
   /** The power fails: nothing is said any more, not even by the kernel. */
   powerOff(): void {
-    this.freeze();
+    this.#end();
     for (const socket of this.sockets) socket.unplug(Number.POSITIVE_INFINITY);
+  }
+
+  #end(): void {
+    this.#isGone = true;
+    this.freeze();
   }
 
   /** The own clock up to `nowMs`. While suspended it stands still, hence the max. */

@@ -25,6 +25,7 @@ interface Pending {
 const READ_BYTES = 65_536;
 const BYTES_PER_POLL = 32 * READ_BYTES;
 const HIGH_WATER_BYTES = 16_384;
+const NOTHING = new Uint8Array(0);
 
 export class LabSocket extends EventEmitter implements LabPipeEnd {
   readonly process: LabProcess;
@@ -233,7 +234,7 @@ export class LabSocket extends EventEmitter implements LabPipeEnd {
 
   #take(request: Pending): number {
     const taken = this.#out.write(request.bytes);
-    request.bytes = request.bytes.subarray(taken);
+    request.bytes = taken === request.bytes.length ? NOTHING : request.bytes.subarray(taken);
     this._handle.writeQueueSize = request.bytes.length;
     return taken;
   }
@@ -285,7 +286,10 @@ export class LabSocket extends EventEmitter implements LabPipeEnd {
     const { process } = this;
     process.sockets.delete(this);
     this.queuedSinceMs = Number.POSITIVE_INFINITY;
-    const broken = [...(this.#writing?.callbacks ?? []), ...this.#queued.flatMap(({ callbacks }) => callbacks)];
+    const broken = [
+      ...(this.#writing?.callbacks ?? []),
+      ...this.#queued.flatMap(({ callbacks }) => callbacks),
+    ];
     this.#writing = undefined;
     this.#queued = [];
     process.clock.nextTick(() => {

@@ -27,7 +27,7 @@ function peerOf(name: KindName, story: Story): Peer {
   peer.recovered = story.recovered === true;
   if (cause !== undefined) peer.ended = { cause, atMs: 5_000 + afterMs };
   if (cause !== undefined && silentMs !== undefined) {
-    peer.verdict = { cause, silentMs, limitMs: 1_500, detectionTimeMs: 2_000 };
+    peer.verdict = { cause, silentMs, limitMs: 1_500, detectionTimeMs: 2_000, detectionBoundMs: 3_000 };
   }
   return peer;
 }
@@ -76,6 +76,12 @@ describe('the judgement', () => {
     expect(isRight(peerOf(name, story), 7)).toBe(right);
   });
 
+  test('a process that was late itself is held to the bound it publishes for that', () => {
+    const late = (silentMs: number) => peerOf('frozen', { cause: 'link-dead', silentMs });
+    expect([isRight(late(2_110), 99), isRight(late(2_109), 99)]).toEqual([false, true]);
+    expect([isRight(late(3_101), 100), isRight(late(3_100), 100)]).toEqual([false, true]);
+  });
+
   test('counts and bounds make the row, and a failure shows in the table', () => {
     const peers = [
       peerOf('frozen', { cause: 'link-dead', afterMs: 1_200, silentMs: 1_510 }),
@@ -116,7 +122,9 @@ describe('wirebeat demo', () => {
   test('--json: every line an object, deaths named by kind, the summary last', async () => {
     const { code, stdout } = await command.run(['demo', '--links', '20', '--interval', '250ms', '--json']);
     const objects = objectsOf(stdout);
-    expect(objects.at(-1)).toMatchObject({ type: 'summary', passed: true, wrong: 0, interrupted: false });
+    const summary = objects.at(-1) as { kinds: { links: number; right: number }[] };
+    expect(summary.kinds.filter(({ links, right }) => links !== right)).toEqual([]);
+    expect(summary).toMatchObject({ type: 'summary', passed: true, wrong: 0, interrupted: false });
     expect(objects.filter(({ type }) => type === 'dead').map(({ kind }) => kind)).toContain('frozen');
     expect(code).toBe(0);
   });

@@ -1,4 +1,6 @@
-/** `encode` and `decode` as a user runs them: golden frames, reasons, exit codes, input in every form, and its limits. */
+/**
+ * `encode` and `decode` as a user runs them: golden frames, reasons, exit codes, input in every form, and its limits.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

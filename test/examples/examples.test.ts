@@ -25,7 +25,7 @@ import * as beatingRpc from './rpc/server-with-heartbeats.ts';
 import { traffic } from './traffic.ts';
 import { RealWorld, VirtualWorld, type World } from './worlds.ts';
 
-const CLIENTS = 3;
+const CLIENTS = 2;
 const REAL_MS = process.env.WIREBEAT_REQUIRE_ALL === '1' ? 10_000 : 2_000;
 const VIRTUAL_MS = 600_000;
 const seed = Number(process.env.WIREBEAT_SEED ?? Date.now() % 2 ** 31);
@@ -55,6 +55,15 @@ const rpcExample: Example = async (world, durationMs, beating) => {
   });
 };
 
+/** The payload in parts, with time between for a heartbeat to fall due. */
+async function* trickle(world: World, payload: Buffer): AsyncGenerator<Buffer> {
+  const middle = world.random.u32() % (payload.length + 1);
+  await world.sleep(world.random.u32() % 60);
+  yield payload.subarray(0, middle);
+  await world.sleep(world.random.u32() % 60);
+  yield payload.subarray(middle);
+}
+
 const storeExample: Example = async (world, durationMs, beating) => {
   const server = beating ? beatingStore.createStore(world.hub) : store.createStore();
   const clients = await clientsOf(world, server, (socket) =>
@@ -65,7 +74,9 @@ const storeExample: Example = async (world, durationMs, beating) => {
     const key = `key ${index}`;
     const [missing, set, value, deleted, unknown] = await Promise.all([
       client.command('GET', key),
-      client.command('SET', key, payload),
+      index % 3 === 0
+        ? client.upload(key, payload.length, trickle(world, payload))
+        : client.command('SET', key, payload),
       client.command('GET', key),
       client.command('DEL', key),
       client.command('HB'),
@@ -138,7 +149,6 @@ async function serve(world: World, example: Example, durationMs: number, beating
   } catch (error) {
     faults.push(String(error));
   }
-  console.log(exchanges, JSON.stringify(world.hub.stats()));
   await world.close();
   expect(faults).toEqual([]);
   return exchanges;
@@ -175,21 +185,33 @@ describe('no host frame of the examples can be a heartbeat', () => {
 });
 
 describe(`real connections, cut anew on their way (seed ${seed})`, () => {
-  test.concurrent.each(EXAMPLES)('F45: %s, with heartbeats between', async (_name, _folder, example) => {
-    const exchanges = await serve(new RealWorld(seed), example, REAL_MS, true);
-    expect(exchanges).toBeGreaterThan(50);
-  });
+  test.concurrent.each(EXAMPLES)(
+    'F45: %s, with heartbeats between',
+    async (_name, _folder, example) => {
+      const exchanges = await serve(new RealWorld(seed), example, REAL_MS, true);
+      expect(exchanges).toBeGreaterThan(10);
+    },
+    60_000,
+  );
 
-  test.concurrent.each(EXAMPLES)('%s, as it was', async (_name, _folder, example) => {
-    expect(await serve(new RealWorld(seed), example, 500, false)).toBeGreaterThan(0);
-  });
+  test.concurrent.each(EXAMPLES)(
+    '%s, as it was',
+    async (_name, _folder, example) => {
+      expect(await serve(new RealWorld(seed), example, 500, false)).toBeGreaterThan(0);
+    },
+    60_000,
+  );
 });
 
 describe(`ten minutes of virtual time (seed ${seed})`, () => {
-  test.each(EXAMPLES)('F45 F65: %s, with heartbeats between', async (_name, _folder, example) => {
-    const exchanges = await serve(new VirtualWorld(seed), example, VIRTUAL_MS, true);
-    expect(exchanges).toBeGreaterThan(5_000);
-  });
+  test.each(EXAMPLES)(
+    'F45 F65: %s, with heartbeats between',
+    async (_name, _folder, example) => {
+      const exchanges = await serve(new VirtualWorld(seed), example, VIRTUAL_MS, true);
+      expect(exchanges).toBeGreaterThan(2_000);
+    },
+    60_000,
+  );
 });
 
 /** Both ends of each connection beat and answered: at least half a frame per interval in all, and pongs. */

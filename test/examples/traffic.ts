@@ -48,7 +48,7 @@ export async function traffic(
     });
     disturb(world.hub, world.random);
     await Promise.all(burst);
-    if (world.random.next() < world.pauseShare) await world.sleep(world.random.u32() % 400);
+    if (world.random.next() < world.pauseShare) await world.sleep(world.random.u32() % 500);
   }
   return payloads.made;
 }

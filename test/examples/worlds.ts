@@ -107,7 +107,7 @@ export class RealWorld implements World {
 export class VirtualWorld implements World {
   readonly random: Random;
   readonly hub: HeartbeatHub;
-  readonly pauseShare = 0.8;
+  readonly pauseShare = 1;
   readonly #host = new VirtualHost();
 
   constructor(seed: number) {

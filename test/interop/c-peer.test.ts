@@ -114,6 +114,31 @@ function expectVectorsHold(programs: CPrograms): void {
   }
 }
 
+/** The heartbeat-only streams of the vectors, received in steps of so many bytes: the same events each time. */
+function expectStreamsHold(programs: CPrograms, stepBytes: number): void {
+  type Event = { frame: wire.Frame } | { error: string };
+  type Stream = { name: string; mode: string; hex: string; events: Event[] };
+  const own = vectors<{ cases: Stream[] }>('streams').cases.filter(
+    (stream) =>
+      stream.mode === 'heartbeat-only' && !('reserved' in stream) && !('resyncBudgetBytes' in stream),
+  );
+  expect(own.length).toBeGreaterThan(10);
+  const input = own.map(({ hex }) => `${hex}\n`).join('');
+  const lines = programs
+    .filter('codec', ['split', String(stepBytes)], input)
+    .toString()
+    .trimEnd()
+    .split('\n');
+  const words = (event: Event): string => {
+    if ('error' in event) return event.error;
+    const { flags, seq, timestamp } = event.frame;
+    return `${flags}:${seq}:${timestamp}`;
+  };
+  expect(own.map(({ name }, index) => `${name}: ${lines[index]}`)).toEqual(
+    own.map(({ name, events }) => [`${name}:`, ...events.map(words), '.'].join(' ')),
+  );
+}
+
 async function withEchoServer(
   options: EchoServerOptions,
   body: (port: number, closed: ClosedDetail[]) => Promise<void>,
@@ -221,6 +246,18 @@ describe.skipIf(!hasCompiler)(`C peers${needs('gcc')}`, () => {
     expectVectorsHold(plain);
   });
 
+  test.each([1, 7, 16, 4096])('F45 F46: the heartbeat-only streams, %d bytes at a time', (stepBytes) => {
+    expectStreamsHold(plain, stepBytes);
+  });
+
+  test('F46: 1 024 stray bytes are borne after a good frame too, one more is not', () => {
+    const beat = wire.encodeFrame({ flags: 0, seq: 1, timestamp: 2 }).toString('hex');
+    const input = [1_024, 1_025].map((strays) => `${beat}${'00'.repeat(strays)}\n`).join('');
+    expect(plain.filter('codec', ['split', '100'], input).toString()).toBe(
+      '0:1:2 .\n0:1:2 HB_ERR_RESYNC .\n',
+    );
+  });
+
   test('a C client has 1 000 pings answered by the echo server, without one wrong answer', async () => {
     await withEchoServer({}, async (port) => {
       const report = await runClient(plain, port, '--count', '1000');
@@ -321,6 +358,7 @@ test.skipIf(!canSanitize)(
   `the C peers are clean under the address and undefined-behaviour sanitizers${sanitizers}`,
   async () => {
     expectVectorsHold(sanitized);
+    expectStreamsHold(sanitized, 5);
     const frames = encodeAll(sampleFrames(1, 2_000));
     expect(sanitized.filter('codec', ['transcode'], frames).equals(frames)).toBe(true);
     await withEchoServer({}, async (port) => {

@@ -257,20 +257,22 @@ describe('options', () => {
   test('links with equal options share the policy and nothing else', async () => {
     const log = new HubLog();
     const attach = async (options: object) => log.hub.attach((await socketPair()).accepted, options);
-    const [a, b, c, d] = [
-      await attach({ intervalMs: 200, context: 'a' }),
-      await attach({ intervalMs: 200, context: 'b' }),
-      await attach({ intervalMs: 200, firstLifeMs: 300 }),
+    const policyOf = (link: object) => (link as { session: { policy: object } }).session.policy;
+    const a = await attach({ intervalMs: 200, context: 'a' });
+    const b = await attach({ intervalMs: 200, context: 'b' });
+    const c = await attach({ intervalMs: 200, firstLifeMs: 300 });
+    const others = [
       await attach({ intervalMs: 300 }),
+      await attach({ intervalMs: 200, deadAfter: 4 }),
+      await attach({ intervalMs: 200, suspectAfter: 1.5 }),
+      await attach({ intervalMs: 200, role: 'responder' }),
+      await attach({ intervalMs: 200, ask: 'always' }),
+      await attach({ intervalMs: 200, preciseRtt: true }),
     ];
-    const policies = [a, b, c, d].map(
-      (link) => (link as never as { session: { policy: object } }).session.policy,
-    );
-    expect(policies[1]).toBe(policies[0]);
-    expect(policies[2]).not.toBe(policies[0]);
-    expect(policies[3]).not.toBe(policies[0]);
+    expect(policyOf(b)).toBe(policyOf(a));
+    expect(new Set([a, c, ...others].map(policyOf)).size).toBe(2 + others.length);
     expect([a.context, b.context]).toEqual(['a', 'b']);
-    expect(new Set([a.id, b.id, c.id, d.id]).size).toBe(4);
+    expect(new Set([a, b, c, ...others].map(({ id }) => id)).size).toBe(3 + others.length);
     a.setDegraded(true);
     a.destroy();
     expect([a.state, b.state]).toEqual(['closed', 'opening']);

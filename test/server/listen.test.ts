@@ -54,7 +54,8 @@ describe('listen', () => {
 
   test('a socket file that a killed process left behind is removed', async () => {
     const path = join(temporaryFolder(), 's');
-    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    const killed = `() => process.kill(process.pid, 'SIGKILL')`;
+    const script = `require('net').createServer().listen(${JSON.stringify(path)}, ${killed})`;
     spawnSync(process.execPath, ['-e', script]);
     expect(existsSync(path)).toBe(true);
     expect(await echo().listen({ path })).toBe(path);

@@ -61,7 +61,7 @@ describe('asking', () => {
     }
   });
 
-  it('does not ask while we do not read: silence then means nothing', () => {
+  it('asks no more than the answer clock wants while we do not read', () => {
     const { world, end } = watch({ intervalMs: 1000 });
     world.run(3000);
     end.pause();

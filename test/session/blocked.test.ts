@@ -107,6 +107,36 @@ describe('frames that cannot go out', () => {
     expect(kept).toEqual(['PONG', 'PARAM']);
   });
 
+  it('nothing overtakes what is kept: until we are called back, answers join it', () => {
+    const { world, end, peer } = steady();
+    end.outbound = Sent.Held;
+    peer.say(Flag.AckRequest, 11);
+    world.run(0);
+    end.outbound = Sent.InKernel;
+    peer.say(Flag.AckRequest, 12);
+    world.run(0);
+    expect(end.framesNamed('PONG')).toEqual([]);
+    end.free();
+    expect(end.framesNamed('PONG').map(({ word }) => word)).toEqual([12]);
+  });
+
+  it('an answer that went out is not sent again because the GOAWAY behind it was refused', () => {
+    const { world, end, peer } = steady();
+    end.outbound = Sent.Held;
+    peer.say(Flag.AckRequest, 11);
+    world.run(0);
+    end.act((session, nowMs) => session.leave(0x07010000, 20_000, nowMs));
+    const send = end.send.bind(end);
+    let room = 1;
+    end.send = (flags, seq, word) => (room-- > 0 ? send(flags, seq, word) : Sent.Held);
+    end.free();
+    expect(end.sent.at(-1)).toMatchObject({ name: 'PONG', word: 11 });
+    end.send = send;
+    end.act((session, nowMs) => session.writable(nowMs));
+    expect(end.sent.slice(-2).map(({ name }) => name)).toEqual(['PONG', 'PARAM']);
+    expect(end.framesNamed('PONG')).toHaveLength(1);
+  });
+
   it('a question that waits in our own queue is no question yet', () => {
     const { world, end, peer } = steady();
     peer.answers = false;
@@ -121,7 +151,30 @@ describe('frames that cannot go out', () => {
   });
 });
 
+it('a question that was queued and flushed is asked, and the next silence has its own', () => {
+  const { world, end } = steady();
+  end.outbound = Sent.Queued;
+  world.run(1000);
+  end.free();
+  world.every(50, Infinity, () => end.hostWrites());
+  world.run(60_000);
+  expect(end.eventsOf('suspect')).toEqual([]);
+});
+
 describe('a queue that does not move', () => {
+  it('with our question in it: dead a full window after it got stuck, without asking over and over', () => {
+    const { world, end, peer } = steady();
+    peer.answers = false;
+    end.outbound = Sent.Queued;
+    const stuckMs = world.nowMs;
+    world.run(20_000);
+    const [dead] = end.eventsOf('dead');
+    expect(dead).toMatchObject({ cause: 'peer-not-reading' });
+    expect(dead!.atMs - stuckMs).toBeGreaterThanOrEqual(D_MS);
+    expect(dead!.atMs - stuckMs).toBeLessThanOrEqual(1000 + D_MS + 1000);
+    expect(end.framesNamed('PING').filter(({ atMs }) => atMs > stuckMs).length).toBeLessThanOrEqual(10);
+  });
+
   it('F11: is reported although the peer still talks, once, and the peer stays up', () => {
     const { world, end, peer } = steady();
     world.every(200, Infinity, () => peer.host());
@@ -138,6 +191,17 @@ describe('a queue that does not move', () => {
     end.drain(1);
     world.run(D_MS + 2 * LOOK_MS + 100);
     expect(end.eventsOf('write-stall')).toHaveLength(2);
+  });
+
+  it('F11: is reported although our host goes on writing into it', () => {
+    const { world, end, peer } = steady();
+    world.every(200, Infinity, () => {
+      peer.host();
+      end.hostWrites(100);
+    });
+    end.outbound = Sent.Held;
+    world.run(2 * D_MS);
+    expect(end.eventsOf('write-stall')).toHaveLength(1);
   });
 
   it('F11: is reported by a responder too', () => {
@@ -189,7 +253,7 @@ describe('a queue that does not move', () => {
     }
   });
 
-  it('bytes that an empty socket swallows at once are no progress: a moment in the queue is not a blocked queue', () => {
+  it('bytes swallowed at once are no progress: a moment in the queue is not a blocked queue', () => {
     const { world, end, peer } = steady();
     end.out.isLost = peer.out.isLost = true;
     const { lastRxMs } = end.session;

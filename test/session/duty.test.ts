@@ -187,6 +187,7 @@ describe('numbers over long times', () => {
       expect([a.session.rtt.minMs, a.session.rtt.maxMs]).toEqual([40, 40]);
       expect(a.session.jitter.jitterMs).toBeLessThan(1);
       expect(a.sent.length).toBeGreaterThan(8640);
+      expect(a.sent[0]).toMatchObject({ seq, word: (a.sent[0]!.atMs + offset) % 2 ** 32 });
       expect(a.sent.filter(({ name }) => name !== 'PONG').map((frame) => frame.seq)).toContain(
         (seq + 300) % 2 ** 32,
       );

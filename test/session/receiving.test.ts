@@ -212,6 +212,19 @@ describe('DEGRADED', () => {
     expect(end.session.peerDegraded).toBe(true);
   });
 
+  it('a listener that ends the link over an answer is not told of that answer', () => {
+    const { world, end, peer } = watch({ intervalMs: 1000 });
+    peer.answers = false;
+    world.run(500);
+    end.notify = (event) => {
+      if (event.type === 'degraded') end.session.end();
+    };
+    peer.send(Flag.Ack | Flag.Degraded, end.sent[0]!.seq, end.sent[0]!.word);
+    world.run(0);
+    expect(end.session.peerDegraded).toBe(true);
+    expect(end.pongs).toEqual([]);
+  });
+
   it('a listener that ends the link hears nothing more of the same frame', () => {
     const { world, end, peer } = watch({ intervalMs: 1000 });
     const notify = end.notify.bind(end);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NEEDS_POLL, type SessionOptions, TRANSITIONS } from '../../src/session/index.ts';
 import { Flag } from '../../src/wire/constants.ts';
-import { pair, type ScriptedPeer, type SessionEnd, type World, watch } from '../support/session-world.ts';
+import { pair, type ScriptedPeer, SessionEnd, World, watch } from '../support/session-world.ts';
 
 const TICK_MS = 10;
 
@@ -100,6 +100,7 @@ describe('death', () => {
     cut(end, peer);
     world.run(10_000);
     const sent = end.sent.length;
+    const { framesReceived } = end.session.stats;
     peer.out.isLost = false;
     peer.say(Flag.AckRequest | Flag.GoAway | Flag.Degraded);
     peer.host();
@@ -115,6 +116,7 @@ describe('death', () => {
     world.run(100_000);
     expect(end.sent.length).toBe(sent);
     expect(end.eventTypes).toEqual(['up', 'suspect', 'dead']);
+    expect(end.session.stats.framesReceived).toBe(framesReceived);
     expect(end.session.state).toBe('closed');
     expect(end.session.deadline()).toBe(Infinity);
   });
@@ -133,6 +135,31 @@ describe('death', () => {
     expect(end.session.wake(lateMs, true)).toBeGreaterThan(lateMs);
     expect(end.session.state).toBe('up');
     expect(end.eventsOf('dead')).toEqual([]);
+  });
+
+  it('a process that slept through everything asks first, and judges one time-out later', () => {
+    const { world, end, peer } = watch({ intervalMs: 1000 });
+    world.every(100, world.nowMs + 10_050, () => peer.host());
+    world.run(10_050);
+    cut(end, peer);
+    const lateMs = end.session.lastRxMs + 9000;
+    const sent = end.sent.length;
+    expect(end.session.wake(lateMs, true)).toBeGreaterThan(lateMs);
+    expect(end.session.state).toBe('suspect');
+    expect(end.sent[sent]!.name).toBe('PING');
+    const { rtoMs } = end.session.rtt;
+    expect(end.session.wake(lateMs + rtoMs - 1, true)).toBeLessThanOrEqual(lateMs + rtoMs);
+    expect(end.session.state).toBe('suspect');
+    end.session.wake(lateMs + rtoMs, true);
+    expect(end.session.state).toBe('closed');
+  });
+
+  it('counts from the whole millisecond after the last life, never before it', () => {
+    const { world, end } = watch({ intervalMs: 1000 });
+    end.session.receive(0, 1, 1, world.nowMs + 0.25);
+    expect(end.session.lastRxMs).toBe(world.nowMs + 1);
+    end.session.receiveHost(world.nowMs + 1.25);
+    expect(end.session.lastRxMs).toBe(world.nowMs + 2);
   });
 
   it('F2: life that arrives in the instant of the verdict is life', () => {
@@ -205,7 +232,8 @@ describe('F13: interval < RTT < time-out', () => {
 
   it('a link that was busy for less than D and falls idle lives too: its round trip is known by then', () => {
     for (let busyMs = 100; busyMs < 6000; busyMs += 100) {
-      const { world, end, peer } = watch({ intervalMs: 1000 }, { rttMs: 2500, phase: 0.3 });
+      const { world, end, peer } = watch({ intervalMs: 1000 }, { phase: 0.3 });
+      end.out.delayMs = 2500; // all on our way there, so that the peer's bytes are here before our first frame
       world.every(50, world.nowMs + busyMs, () => peer.host());
       world.run(20_000);
       expect(end.eventsOf('dead')).toEqual([]);
@@ -242,7 +270,7 @@ describe('suspicion', () => {
   });
 
   it('asks at 0, s, 3s, 7s and 15s after it began, beside the duty', () => {
-    const { world, end, peer } = watch({ intervalMs: 60_000, suspectAfter: 1.5 }, { rttMs: 100 });
+    const { world, end, peer } = watch({ intervalMs: 60_000, suspectAfter: 1.5 }, { rttMs: 800 });
     world.run(300_000);
     cut(end, peer);
     world.run(250_000);
@@ -345,6 +373,20 @@ describe('a new link that stays silent', () => {
     heard.world.at(heard.world.nowMs + 1500, () => heard.peer.host());
     heard.world.run(60_000);
     expect(heard.end.eventTypes).toEqual(['up']);
+  });
+
+  it('is not given up when it was heard, or not read, before the connection was ready', () => {
+    for (const prepare of [
+      (end: SessionEnd) => end.session.receiveHost(0),
+      (end: SessionEnd) => end.pause(),
+    ]) {
+      const world = new World();
+      const end = new SessionEnd(world, { intervalMs: 1000, firstLifeMs: 1500 });
+      prepare(end);
+      end.open();
+      world.run(2000);
+      expect(end.eventsOf('silent')).toEqual([]);
+    }
   });
 
   it('is not given up while we do not read; it has its time again afterwards', () => {

@@ -54,9 +54,11 @@ function disruptionsOf(plan: Plan, index: number, side: Side, forgottenMs: numbe
     // What we write ourselves stands in front of our question.
     const queueMs = traffic.by === side && buffers > 1 ? buffers * connection.rttMs : 0;
     const forMs = Math.max(traffic.openMs, queueMs);
-    if (concerns && forMs > 0) found.push({ fromMs: traffic.fromMs, forMs: forMs + traffic.untilMs - traffic.fromMs });
+    if (concerns && forMs > 0)
+      found.push({ fromMs: traffic.fromMs, forMs: forMs + traffic.untilMs - traffic.fromMs });
   }
-  if (forgottenMs < Number.POSITIVE_INFINITY) found.push({ fromMs: forgottenMs, forMs: Number.POSITIVE_INFINITY });
+  if (forgottenMs < Number.POSITIVE_INFINITY)
+    found.push({ fromMs: forgottenMs, forMs: Number.POSITIVE_INFINITY });
   return found.sort((a, b) => a.fromMs - b.fromMs);
 }
 

@@ -7,7 +7,16 @@ import type { ConnectionPlan, FaultKind, FaultPlan, PeerKind, Plan, TrafficPlan 
 
 const INTERVALS_MS = [100, 200, 500, 1_000, 5_000, 15_000];
 const MULTIPLIERS = [1, 2, 2, 3, 3, 3, 5];
-const PEERS: readonly PeerKind[] = ['full', 'full', 'full', 'bare', 'bare', 'responder', 'repeater', 'swallow'];
+const PEERS: readonly PeerKind[] = [
+  'full',
+  'full',
+  'full',
+  'bare',
+  'bare',
+  'responder',
+  'repeater',
+  'swallow',
+];
 /** What may befall a connection; a kind named twice is twice as likely. */
 const FAULTS: readonly FaultKind[] = [
   'lose-there',
@@ -67,16 +76,19 @@ export function generatePlan(seed: number): Plan {
 function connection(dice: Dice, baseMs: number): ConnectionPlan {
   const intervalMs = baseMs * dice.among([1, 1, 2]);
   const deadAfter = dice.among(MULTIPLIERS);
-  const mostRttMs = Math.min(2.5 * intervalMs, 0.9 * deadAfter * intervalMs);
+  const peer = dice.among(PEERS);
+  const farDeadAfter = dice.among(MULTIPLIERS);
+  const least = peer === 'full' ? Math.min(deadAfter, farDeadAfter) : deadAfter;
+  const mostRttMs = Math.min(2.5 * intervalMs, 0.9 * least * intervalMs);
   const rttMs = Math.round(mostRttMs * dice.among([0, 0.01, 0.1, 0.3, 0.6, 0.8, 1]) * dice.random.next());
   // A round trip that only its own measurement protects must be measurable: no jitter there.
-  const isLong = rttMs > (deadAfter - 1) * intervalMs * 0.8;
+  const isLong = rttMs > (least - 1) * intervalMs * 0.8;
   const isShared = dice.chance(0.5);
   return {
     intervalMs,
     deadAfter,
-    farDeadAfter: dice.among(MULTIPLIERS),
-    peer: dice.among(PEERS),
+    farDeadAfter,
+    peer,
     isShared,
     ask: dice.chance(0.2) ? 'always' : 'when-silent',
     nearPhase: dice.among([0, 0.999, dice.random.next(), dice.random.next()]),
@@ -113,7 +125,14 @@ function fault(dice: Dice, connections: readonly ConnectionPlan[], lengthMs: num
   const { intervalMs, deadAfter } = connections[index] as ConnectionPlan;
   const kind = dice.among(FAULTS);
   const deadMs = intervalMs * deadAfter;
-  const forMs = dice.among([0.2 * intervalMs, 0.6 * intervalMs, 0.5 * deadMs, 1.5 * deadMs, 4 * deadMs, Infinity]);
+  const forMs = dice.among([
+    0.2 * intervalMs,
+    0.6 * intervalMs,
+    0.5 * deadMs,
+    1.5 * deadMs,
+    4 * deadMs,
+    Infinity,
+  ]);
   const mayLast = !['stall', 'suspend', 'pause'].includes(kind);
   return {
     kind,

@@ -8,6 +8,7 @@ import { LabProcess } from '../../src/testing/lab-process.ts';
 import type { LabSocket } from '../../src/testing/lab-socket.ts';
 import { LabWorld } from '../../src/testing/lab-world.ts';
 import { mayDie } from './excuses.ts';
+import { type End, later, strike } from './faults.ts';
 import { type Invariant, Observer } from './observer.ts';
 import type { ConnectionPlan, FaultPlan, Plan, Side, TrafficPlan } from './plan.ts';
 import { hostFrame } from './wire-reader.ts';
@@ -29,13 +30,6 @@ export interface HistoryResult {
 const FAREWELL_MS = 5_000;
 const TOLD = ['up', 'suspect', 'recovered', 'dead', 'leaving', 'degraded', 'write-stall', 'one-way'] as const;
 
-interface End {
-  readonly observer: Observer;
-  readonly link: Link;
-  readonly process: LabProcess;
-  readonly socket: LabSocket;
-}
-
 interface Wired {
   readonly plan: ConnectionPlan;
   readonly connection: LabConnection;
@@ -54,7 +48,6 @@ class History {
   readonly #near: LabProcess;
   readonly #ends = new Map<Link, End>();
   readonly #wired: Wired[] = [];
-  readonly #gone = new Set<LabProcess>();
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -64,7 +57,8 @@ class History {
     plan.connections.forEach((connection, index) => {
       this.#wired.push(this.#wire(connection, index));
     });
-    for (const wired of this.#wired) for (const traffic of wired.plan.traffic) this.#planTraffic(wired, traffic);
+    for (const wired of this.#wired)
+      for (const traffic of wired.plan.traffic) this.#planTraffic(wired, traffic);
     for (const fault of plan.faults) this.#world.at(fault.atMs, () => this.#strike(fault));
   }
 
@@ -74,47 +68,46 @@ class History {
 
   async run(): Promise<void> {
     this.#world.runUntil(this.#plan.lengthMs);
-    const processes = [this.#near, ...this.#wired.map(({ farProcess }) => farProcess)];
-    const running = processes.filter(({ wakeAtMs }) => wakeAtMs !== Number.POSITIVE_INFINITY);
-    const alive = processes.filter((process) => !this.#isStopped(process));
+    const processes = new Set([...this.#ends.values()].map(({ process }) => process));
+    const alive = [...processes].filter((process) => !this.#isStopped(process));
     for (const { observer, process } of this.#ends.values()) {
       if (observer.closed === undefined && !this.#isStopped(process)) observer.checkFound();
     }
     const closings: Promise<void>[] = [];
     for (const process of alive) process.post(() => closings.push(process.hub.close()));
-    this.#world.run(FAREWELL_MS + this.#longestStandstillMs(running));
+    this.#world.run(FAREWELL_MS + this.#standstillLeftMs(alive));
+    for (const process of alive) this.#checkLinks(process);
+    if (this.violations.length > 0) return; // a link that stays keeps its hub from closing
+    await Promise.all(closings);
     for (const process of alive) {
-      for (const link of process.hub.links()) this.#complain('6-left-behind', `${process.name} link ${link.id} stays`);
+      if (process.clock.pending > 0) this.complain('6-left-behind', `${process.name} has timers left`);
     }
-    if (this.violations.length === 0) await Promise.all(closings);
-    for (const process of alive) this.#checkNothingLeft(process);
   }
 
-  #checkNothingLeft(process: LabProcess): void {
-    if (this.violations.length > 0) return;
-    if (process.clock.pending > 0) this.#complain('6-left-behind', `${process.name} has timers left`);
-    if (process.hub.stats().links > 0) this.#complain('6-left-behind', `${process.name} has links left`);
+  #checkLinks(process: LabProcess): void {
+    for (const link of process.hub.links())
+      this.complain('6-left-behind', `${process.name} link ${link.id} stays`);
     for (const { observer, process: owner, socket } of this.#ends.values()) {
       if (owner !== process) continue;
-      if (observer.closed === undefined) this.#complain('7-one-end', `${observer.name} was never closed`);
-      if (!socket.destroyed) this.#complain('6-left-behind', `${observer.name} has an open socket`);
+      if (observer.closed === undefined) this.complain('7-one-end', `${observer.name} was never closed`);
+      else if (!socket.destroyed) this.complain('6-left-behind', `${observer.name} has an open socket`);
     }
+  }
+
+  #standstillLeftMs(processes: readonly LabProcess[]): number {
+    const ends = processes.flatMap(({ standstills }) => standstills.map(({ toMs }) => toMs));
+    return Math.max(0, ...ends.map((toMs) => toMs - this.#world.nowMs));
   }
 
   #isStopped(process: LabProcess): boolean {
-    return this.#gone.has(process) || process.standstills.some(({ toMs }) => toMs === Number.POSITIVE_INFINITY);
-  }
-
-  #longestStandstillMs(processes: readonly LabProcess[]): number {
-    const ends = processes.flatMap(({ standstills }) => standstills.map(({ toMs }) => toMs - this.#world.nowMs));
-    return Math.max(0, ...ends.filter((ms) => ms !== Number.POSITIVE_INFINITY));
+    return process.standstills.some(({ toMs }) => toMs === Number.POSITIVE_INFINITY);
   }
 
   #say(text: string): void {
     this.log.push(`t=${this.#world.nowMs.toFixed(1)} ${text}`);
   }
 
-  #complain(invariant: Invariant, text: string): void {
+  complain(invariant: Invariant, text: string): void {
     this.#say(`VIOLATION ${invariant} ${text}`);
     this.violations.push({ invariant, text });
   }
@@ -140,19 +133,23 @@ class History {
   #wire(plan: ConnectionPlan, index: number): Wired {
     const world = this.#world;
     const farProcess = new LabProcess(world, `far${index}`);
-    this.#listen(farProcess.hub);
     const pipe = {
       delayMs: () => plan.rttMs / 2 + plan.jitterMs * world.random.next(),
       bytesPerSecond: plan.bytesPerSecond,
       sendBufferBytes: plan.bufferBytes,
       receiveBufferBytes: plan.bufferBytes,
     };
-    const connection = connectLab(this.#near, farProcess, { there: pipe, back: pipe, natIdleMs: plan.natIdleMs });
+    const connection = connectLab(this.#near, farProcess, {
+      there: pipe,
+      back: pipe,
+      natIdleMs: plan.natIdleMs,
+    });
     if (plan.isSplit) {
-      connection.near.readBytes = connection.far.readBytes = () => 1 + Math.floor(world.random.next() * 20);
+      connection.near.readBytes = connection.far.readBytes = () => 1 + Math.floor(world.random.next() * 40);
     }
     const near = this.#attach(plan, index, connection, 'near');
     const isLink = plan.peer === 'full' || plan.peer === 'responder';
+    if (isLink) this.#listen(farProcess.hub);
     const far = isLink ? this.#attach(plan, index, connection, 'far') : undefined;
     const peer = this.#peerOf(plan, connection.far);
     return { plan, connection, farProcess, near, far, peer };
@@ -176,9 +173,15 @@ class History {
       peer.say(DEGRADED, seq, 0);
     };
     const everyMs = Math.floor(plan.intervalMs * 1.7);
-    for (let atMs = everyMs; atMs < this.#plan.lengthMs; atMs += everyMs) {
-      this.#world.at(atMs, () => process.post(say));
-    }
+    this.#every(everyMs, everyMs, this.#plan.lengthMs, () => process.post(say));
+  }
+
+  #every(atMs: number, everyMs: number, untilMs: number, run: () => void): void {
+    if (atMs > untilMs) return;
+    this.#world.at(atMs, () => {
+      run();
+      this.#every(atMs + everyMs, everyMs, untilMs, run);
+    });
   }
 
   #attach(plan: ConnectionPlan, index: number, connection: LabConnection, side: Side): End {
@@ -200,7 +203,7 @@ class History {
       phase,
       judges: role === 'full',
       mayDie: (atMs) => mayDie(this.#plan, index, side, atMs, connection.forgottenMs),
-      complain: (invariant, text) => this.#complain(invariant, text),
+      complain: (invariant, text) => this.complain(invariant, text),
     });
     const host = { frameLength: hostFrameLength, outboundFrameLength: hostFrameLength, onFrame: () => {} };
     const link = process.attach(socket, {
@@ -222,15 +225,14 @@ class History {
 
   #planTraffic(wired: Wired, traffic: TrafficPlan): void {
     const frame = hostFrame(traffic.bytes);
-    for (let atMs = traffic.fromMs; atMs <= traffic.untilMs; atMs += traffic.everyMs) {
-      this.#world.at(atMs, () => this.#writeHost(wired, traffic, frame));
-    }
+    const { fromMs, everyMs, untilMs } = traffic;
+    this.#every(fromMs, everyMs, untilMs, () => this.#writeHost(wired, traffic, frame));
   }
 
   #writeHost(wired: Wired, traffic: TrafficPlan, frame: Buffer): void {
     const end = traffic.by === 'near' ? wired.near : wired.far;
     if (end === undefined) {
-      const { socket } = wired.connection.far.process === wired.farProcess ? { socket: wired.connection.far } : wired.near;
+      const socket = wired.connection.far;
       socket.process.post(() => socket.destroyed || socket.writableEnded || socket.write(frame));
       return;
     }
@@ -246,106 +248,29 @@ class History {
     const cut = Math.min(frame.length - 1, 4 + (traffic.bytes >> 1));
     observer.frameOpenMs = this.#world.nowMs;
     link.write(frame.subarray(0, cut));
-    process.clock.setTimeout(() => {
+    later(process, traffic.openMs, () => {
       observer.noteBlocked();
       observer.frameOpenMs = Number.POSITIVE_INFINITY;
       if (observer.closed === undefined) link.write(frame.subarray(cut));
-    }, traffic.openMs);
+    });
   }
-
-  // ---- faults --------------------------------------------------------------------------
 
   #strike(fault: FaultPlan): void {
     const wired = this.#wired[fault.connection] as Wired;
-    const { connection } = wired;
-    const process = fault.side === 'near' ? this.#near : wired.farProcess;
-    const end = fault.side === 'near' ? wired.near : wired.far;
-    const untilMs = this.#world.nowMs + fault.forMs;
     this.#say(`fault ${fault.kind} ${fault.side}/c${fault.connection} for ${fault.forMs}`);
-    switch (fault.kind) {
-      case 'lose-there':
-        return connection.there.lose(untilMs);
-      case 'lose-back':
-        return connection.back.lose(untilMs);
-      case 'black-hole':
-        return connection.blackHole(untilMs);
-      case 'stall':
-        process.stall(fault.forMs);
-        return this.#countAverted(process, fault.forMs);
-      case 'freeze':
-        return this.#freeze(process, fault.forMs);
-      case 'suspend':
-        return process.suspend(fault.forMs);
-      case 'wall-step':
-        return process.stepWall(fault.side === 'near' ? 86_400_000 : -86_400_000);
-      case 'kill':
-      case 'power-off':
-        this.#gone.add(process);
-        return fault.kind === 'kill' ? process.kill() : process.powerOff();
-      case 'reset':
-        return connection.reset();
-      case 'damage-back':
-        return this.#damage(connection);
-      default:
-        if (end !== undefined) this.#tellLink(end, fault);
-    }
-  }
-
-  #freeze(process: LabProcess, forMs: number): void {
-    process.freeze();
-    if (forMs === Number.POSITIVE_INFINITY) return;
-    this.#world.at(this.#world.nowMs + forMs, () => {
-      if (!this.#gone.has(process)) process.thaw();
+    strike(fault, {
+      world: this.#world,
+      connection: wired.connection,
+      process: fault.side === 'near' ? this.#near : wired.farProcess,
+      end: fault.side === 'near' ? wired.near : wired.far,
+      countAverted: (process, forMs) => this.#countAverted(process, forMs),
     });
-    this.#countAverted(process, forMs);
   }
 
   #countAverted(process: LabProcess, forMs: number): void {
-    this.#world.at(this.#world.nowMs + forMs, () => {
-      for (const { observer, process: owner } of this.#ends.values()) {
-        if (owner === process && observer.wasSaved(forMs)) this.averted++;
-      }
-    });
-  }
-
-  #damage(connection: LabConnection): void {
-    const { random } = this.#world;
-    connection.back.damage = (bytes) => {
-      const at = Math.floor(random.next() * bytes.length);
-      bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random.next() * 8));
-      connection.back.damage = undefined;
-    };
-  }
-
-  #tellLink({ link, observer, process }: End, fault: FaultPlan): void {
-    const ifOpen = (action: () => void) => (): void => {
-      if (observer.closed === undefined) action();
-    };
-    if (fault.kind === 'leave') {
-      process.post(ifOpen(() => void link.leave({ drainMs: Math.min(300_000, 2 * fault.forMs) })));
-    } else if (fault.kind === 'degrade') {
-      process.post(ifOpen(() => link.setDegraded(true)));
-      this.#later(process, fault.forMs, ifOpen(() => link.setDegraded(false)));
-    } else {
-      process.post(
-        ifOpen(() => {
-          link.pause();
-          observer.paused();
-        }),
-      );
-      this.#later(
-        process,
-        fault.forMs,
-        ifOpen(() => {
-          link.resume();
-          observer.resumed();
-        }),
-      );
+    for (const { observer, process: owner } of this.#ends.values()) {
+      if (owner === process && observer.wasSaved(forMs)) this.averted++;
     }
-  }
-
-  #later(process: LabProcess, forMs: number, action: () => void): void {
-    if (forMs < Number.POSITIVE_INFINITY) this.#world.at(this.#world.nowMs + forMs, () => process.post(action));
   }
 }
 
@@ -353,14 +278,19 @@ const DEGRADED = 0x10;
 
 function hostFrameLength(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 4) return 0;
-  const payload = ((bytes[start]! << 24) | (bytes[start + 1]! << 16) | (bytes[start + 2]! << 8) | bytes[start + 3]!) >>> 0;
+  const payload =
+    ((bytes[start]! << 24) | (bytes[start + 1]! << 16) | (bytes[start + 2]! << 8) | bytes[start + 3]!) >>> 0;
   return payload < 2 ** 24 ? 4 + payload : -1;
 }
 
-/** Run a plan to its end. An exception in a program of the lab is a violation too, so it is thrown on. */
+/** Run a plan to its end. Never throws: what a program of the lab throws is a violation too. */
 export async function runHistory(plan: Plan): Promise<HistoryResult> {
   const history = new History(plan);
-  await history.run();
+  try {
+    await history.run();
+  } catch (error) {
+    history.complain('0-exception', error instanceof Error ? `${error.stack}` : String(error));
+  }
   const { violations, log, deaths, averted } = history;
   return { violations, log, deaths, averted };
 }

@@ -10,6 +10,7 @@ import { isAnswer, isPing, type ReadFrame, WireReader } from './wire-reader.ts';
 
 /** What may go wrong, by the number of its rule. */
 export type Invariant =
+  | '0-exception'
   | '1-false-death'
   | '2-found-late'
   | '3-accepted-twice'
@@ -101,7 +102,6 @@ export class Observer {
   }
 
   #got(frame: ReadFrame): void {
-    if (process.env['DBG']) console.log(this.#nowMs, this.name, 'got', frame.flags, frame.seq, frame.word);
     this.#live();
     const level = (frame.flags & DEGRADED_BIT) !== 0;
     if (isAnswer(frame)) {
@@ -124,7 +124,8 @@ export class Observer {
   #entered(bytes: Uint8Array): void {
     const { complain, intervalMs } = this.#options;
     this.#written.push(bytes);
-    if (this.#written.broken !== undefined) complain('5-host-frame-torn', `${this.name}: ${this.#written.broken}`);
+    if (this.#written.broken !== undefined)
+      complain('5-host-frame-torn', `${this.name}: ${this.#written.broken}`);
     const gapMs = this.#nowMs - this.#lastSentMs;
     const mayBeLate = !this.#options.judges || this.closed !== undefined || !this.#hasWrittenFrames;
     if (!mayBeLate && gapMs > intervalMs + this.#hinderedMs(this.#lastSentMs)) {
@@ -135,14 +136,17 @@ export class Observer {
   }
 
   #sent(frame: ReadFrame): void {
-    if (process.env['DBG']) console.log(this.#nowMs, this.name, 'sent', frame.flags, frame.seq, frame.word);
     if (!isAnswer(frame)) {
       if (isPing(frame)) this.#pingsSent.add(frame.seq);
       return;
     }
     const count = this.#questions.get(keyOf(frame)) ?? 0;
     if (count > 0) this.#questions.set(keyOf(frame), count - 1);
-    else this.#options.complain('4-answer-without-question', `${this.name} answered ${keyOf(frame)}, asked by nobody`);
+    else
+      this.#options.complain(
+        '4-answer-without-question',
+        `${this.name} answered ${keyOf(frame)}, asked by nobody`,
+      );
   }
 
   /** How much longer than its duty a link may have been quiet since `fromMs`: it did not run, or could not write. */
@@ -178,6 +182,7 @@ export class Observer {
   }
 
   resumed(): void {
+    if (!this.isPaused) return;
     this.isPaused = false;
     this.#lifeMs = this.#nowMs;
   }
@@ -185,15 +190,22 @@ export class Observer {
   /** Bytes wait in the kernel after a standstill longer than D: a watch by the clock alone would kill here. */
   wasSaved(stoodStillMs: number): boolean {
     const isOpen = this.link !== undefined && this.closed === undefined && !this.isPaused;
-    return isOpen && this.#options.judges && stoodStillMs >= this.#deadMs && this.#options.incoming.readableBytes > 0;
+    return (
+      isOpen &&
+      this.#options.judges &&
+      stoodStillMs >= this.#deadMs &&
+      this.#options.incoming.readableBytes > 0
+    );
   }
 
   // ---- the link ------------------------------------------------------------------------
 
   pong(seq: number): void {
     const { complain } = this.#options;
-    if (this.#ponged.has(seq)) complain('3-accepted-twice', `${this.name} matched the answer to ${seq} twice`);
-    if (!this.#pingsSent.has(seq)) complain('4-answer-without-question', `${this.name} matched ${seq}, never asked`);
+    if (this.#ponged.has(seq))
+      complain('3-accepted-twice', `${this.name} matched the answer to ${seq} twice`);
+    if (!this.#pingsSent.has(seq))
+      complain('4-answer-without-question', `${this.name} matched ${seq}, never asked`);
     this.#ponged.add(seq);
   }
 
@@ -209,11 +221,17 @@ export class Observer {
     if (this.deaths > 1) complain('7-one-end', `${this.name} died twice`);
     const silentMs = this.#nowMs - this.#lifeMs;
     if (silentMs < this.#deadMs - EARLY_MS) {
-      complain('1-false-death', `${this.name}: ${detail.cause} ${silentMs} ms after life, D is ${this.#deadMs}`);
+      complain(
+        '1-false-death',
+        `${this.name}: ${detail.cause} ${silentMs} ms after life, D is ${this.#deadMs}`,
+      );
     } else if (this.isPaused) {
       complain('1-false-death', `${this.name}: ${detail.cause} while we do not read`);
     } else if (!mayDie(this.#nowMs)) {
-      complain('1-false-death', `${this.name}: ${detail.cause}, silent ${silentMs} ms, within the published limits`);
+      complain(
+        '1-false-death',
+        `${this.name}: ${detail.cause}, silent ${silentMs} ms, within the published limits`,
+      );
     }
     this.checkFound();
   }
@@ -245,7 +263,9 @@ export class Observer {
     const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + TICK_MS : 0;
     // Where we could not ask in time, the question's own time-out follows the moment we could.
     if (this.#nowMs <= this.#blockedUntilMs + rtoMs(link) + TICK_MS + EARLY_MS) return;
-    const boundMs = wasLate ? 2 * link.detectionBoundMs + standstillMs : link.detectionTimeMs + TICK_MS + EARLY_MS;
+    const boundMs = wasLate
+      ? 2 * link.detectionBoundMs + standstillMs
+      : link.detectionTimeMs + TICK_MS + EARLY_MS;
     const silentMs = this.#nowMs - fromMs;
     if (silentMs > boundMs + looksMs) {
       complain('2-found-late', `${this.name} silent for ${silentMs} ms, bound ${boundMs + looksMs}`);

@@ -44,6 +44,7 @@ interface Receiver {
 }
 
 const EPOCH_MS = 1_000_000;
+const MAX_TURNS_AT_ONCE = 1000;
 
 export class World {
   nowMs: number;
@@ -84,9 +85,11 @@ export class World {
   }
 
   runUntil(untilMs: number): void {
-    for (;;) {
+    for (let turns = 0; ; turns++) {
       const nextMs = Math.min(this.wheel.nextDueMs(), this.#plan[0]?.atMs ?? Infinity);
       if (nextMs > untilMs) break;
+      if (nextMs > this.nowMs) turns = 0;
+      else if (turns > MAX_TURNS_AT_ONCE) throw new Error('somebody wakes without end in one instant');
       this.nowMs = Math.max(this.nowMs, nextMs);
       this.wheel.advance(this.nowMs);
       this.#poll();

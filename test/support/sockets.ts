@@ -59,7 +59,15 @@ export async function listening(
   server: Server,
   kind: Kind,
 ): Promise<{ port: number; host: string } | { path: string }> {
-  later(() => new Promise((resolve) => server.close(resolve)));
+  const connections = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  later(() => {
+    for (const socket of connections) socket.destroy();
+    return new Promise((resolve) => server.close(resolve));
+  });
   const path = kind === 'unix' ? join(temporaryFolder(), 's') : undefined;
   server.listen(path === undefined ? { port: 0, host: kind === 'tcp6' ? '::1' : '127.0.0.1' } : { path });
   await once(server, 'listening');

@@ -5,18 +5,22 @@
  *                           bytes are not checked
  *   codec encode            nine bytes in (flags, seq, timestamp, little-endian); out the frame of sixteen
  *   codec transcode         a frame in; decoded, encoded from its fields, out again
+ *   codec split N           a line of hex is a heartbeat-only stream, received N bytes at a time; out a line of its
+ *                           frames as "flags:seq:timestamp", the code of a fatal error last, a full stop at the end
  *
  * Every frame is made twice, from bytes and by the natural structure, and its checksum twice, small and slicing. They
  * must agree, and a frame to be transcoded must be good; otherwise the program stops with status 1.
  */
-#include "hb1.h"
+#include "peer.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+enum { LINE_CHARACTERS = 65536 };
 
 static struct hb1_crc_tables tables;
+static char line[LINE_CHARACTERS];
+static uint8_t bytes[LINE_CHARACTERS / 2];
 
 static int fail(long index, const char *why) {
   fprintf(stderr, "frame %ld: %s\n", index, why);
@@ -54,22 +58,50 @@ static int transcode(void) {
   return 0;
 }
 
+/* The bytes of a line of hex, at most half as many; -1: it is none. */
+static long read_hex(const char *line, uint8_t *bytes) {
+  long count = 0;
+  for (const char *at = line; isxdigit((unsigned char)at[0]) && isxdigit((unsigned char)at[1]); at += 2) {
+    char digits[3] = {at[0], at[1], '\0'};
+    bytes[count++] = (uint8_t)strtoul(digits, NULL, 16);
+  }
+  return line[2 * count] == '\n' ? count : -1;
+}
+
 static int decode(enum hb1_reserved reserved) {
-  char line[256];
   for (long index = 0; fgets(line, sizeof line, stdin); index++) {
-    uint8_t bytes[sizeof line / 2], flags;
+    uint8_t flags;
     uint32_t seq, timestamp;
-    size_t count = 0;
-    for (const char *at = line; isxdigit((unsigned char)at[0]) && isxdigit((unsigned char)at[1]); at += 2) {
-      char digits[3] = {at[0], at[1], '\0'};
-      bytes[count++] = (uint8_t)strtoul(digits, NULL, 16);
-    }
-    if (line[2 * count] != '\n') return fail(index, "a line of hex was expected");
-    enum hb1_code code = hb1_decode(bytes, count, reserved, &flags, &seq, &timestamp);
+    long count = read_hex(line, bytes);
+    if (count < 0) return fail(index, "a line of hex was expected");
+    enum hb1_code code = hb1_decode(bytes, (size_t)count, reserved, &flags, &seq, &timestamp);
     if (code == HB1_GOOD)
       printf("%u %" PRIu32 " %" PRIu32 "\n", flags, seq, timestamp);
     else
       puts(hb1_code_name(code));
+  }
+  return 0;
+}
+
+static void print_frame(void *context, uint8_t flags, uint32_t seq, uint32_t timestamp) {
+  (void)context;
+  printf("%u:%" PRIu32 ":%" PRIu32 " ", flags, seq, timestamp);
+}
+
+static int split(long step) {
+  for (long index = 0; fgets(line, sizeof line, stdin); index++) {
+    struct receiver receiver;
+    const char *fatal = NULL;
+    long count = read_hex(line, bytes);
+    if (count < 0) return fail(index, "a line of hex was expected");
+    receiver_begin(&receiver);
+    for (long at = 0; at < count && fatal == NULL; at += step) {
+      size_t chunk = (size_t)(count - at < step ? count - at : step);
+      memcpy(receiver_room(&receiver), bytes + at, chunk);
+      fatal = receiver_take(&receiver, chunk, print_frame, NULL);
+    }
+    if (fatal) printf("%s ", fatal);
+    puts(".");
   }
   return 0;
 }
@@ -82,6 +114,7 @@ int main(int count, char **arguments) {
   if (count == 2 && strcmp(what, "decode") == 0) return decode(HB1_RESERVED_STRICT);
   if (count == 3 && strcmp(what, "decode") == 0 && strcmp(arguments[2], "ignore") == 0)
     return decode(HB1_RESERVED_IGNORE);
-  fprintf(stderr, "usage: %s encode | transcode | decode [ignore]\n", arguments[0]);
+  if (count == 3 && strcmp(what, "split") == 0) return split(number_in("N", arguments[2], 1, CHUNK_BYTES));
+  fprintf(stderr, "usage: %s encode | transcode | decode [ignore] | split N\n", arguments[0]);
   return 2;
 }

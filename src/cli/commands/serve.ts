@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { type Command, Option } from 'commander';
-import { HeartbeatHub } from '../../net/hub.ts';
+import type { HeartbeatHub } from '../../net/hub.ts';
 import type { Link } from '../../net/types.ts';
 import { createEchoServer, type EchoServer } from '../../server/echo-server.ts';
 import { ECHO_SERVER_DEFAULTS } from '../../server/options.ts';
@@ -39,8 +39,6 @@ const DEFAULT_PORT = 7400;
 /** Below the ten seconds that supervisors commonly grant between SIGTERM and SIGKILL. */
 const DEFAULT_DRAIN_MS = 5_000;
 const MAX_DRAIN_MS = 300_000;
-/** Connections that are no links yet (a TLS handshake under way) may hold the listener this much longer. */
-const CLOSE_SLACK_MS = 1_500;
 
 const EXAMPLES = `
 Examples:
@@ -122,9 +120,7 @@ async function serve({ output, interrupted }: Shell, flags: ServeFlags): Promise
     throw new UsageError('--unix excludes --host and --port');
   }
   const tls = serverTls(flags);
-  const hub = new HeartbeatHub();
   const server = createEchoServer({
-    hub,
     ...(tls !== undefined && { tls }),
     mode: flags.mode,
     reserved: flags.reserved,
@@ -134,10 +130,11 @@ async function serve({ output, interrupted }: Shell, flags: ServeFlags): Promise
     maxLinksPerAddress: flags.maxLinksPerAddress,
     firstLifeMs: flags.firstLife,
   });
-  if (flags.quiet !== true) logLinks(hub, output);
+  if (flags.quiet !== true) logLinks(server.hub, output);
   const startedMs = performance.now();
   const address = await listen(server, flags);
-  const what = `${flags.mode === 'mixed' ? 'heartbeats and echo' : 'heartbeats'}${tls === undefined ? '' : ' over TLS'}`;
+  const service = flags.mode === 'mixed' ? 'heartbeats and echo' : 'heartbeats';
+  const what = tls === undefined ? service : `${service} over TLS`;
   output.report(
     { type: 'listening', address, mode: flags.mode, tls: tls !== undefined, intervalMs: flags.interval },
     `listening on ${address}: ${what}, every ${formatDuration(flags.interval)}`,
@@ -148,8 +145,8 @@ async function serve({ output, interrupted }: Shell, flags: ServeFlags): Promise
     { type: 'draining', links, reason: String(interrupted.reason) },
     `${interrupted.reason}: GOAWAY to ${links} links, up to ${formatDuration(flags.drain)} to drain`,
   );
-  await drain(server, hub, flags.drain);
-  const { dead, closed } = hub.stats();
+  await server.close({ drainMs: flags.drain });
+  const { dead, closed } = server.hub.stats();
   const served = Object.values(closed).reduce((sum, count) => sum + count, 0);
   output.summary(
     { served, dead, closed, refused: server.refused, upMs: Math.round(performance.now() - startedMs) },
@@ -166,16 +163,6 @@ async function listen(
   const address: Address =
     typeof bound === 'string' ? { path: bound } : { host: bound.address, port: bound.port };
   return formatAddress(address);
-}
-
-/** GOAWAY, drain, close; never much longer than asked, whatever holds a connection open. */
-async function drain(server: EchoServer, hub: HeartbeatHub, drainMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, drainMs + CLOSE_SLACK_MS);
-  });
-  await Promise.race([server.close({ drainMs }).then(() => hub.close()), patience]);
-  clearTimeout(timer);
 }
 
 function logLinks(hub: HeartbeatHub, output: Output): void {

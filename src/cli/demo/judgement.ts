@@ -1,13 +1,16 @@
 /**
  * Was each verdict right, and in time? By silence: never before the limit D, and not later than detectionTimeMs + one
- * tick. By an event (reset, FIN, garbage, GOAWAY): within 100 ms. This process plays both ends, so what its own event
- * loop was late by at most is added to each upper bound, and shown.
+ * tick; a process that ran 100 ms late or more gives grace, and promises detectionBoundMs instead. By an event (reset,
+ * FIN, garbage, GOAWAY): within 100 ms. This process plays both ends, so what its own event loop was late by at most
+ * is added to each upper bound, and shown.
  */
 import type { Peer } from './peer.ts';
 import type { Kind } from './scenario.ts';
 
 export const TICK_MS = 10;
 const AT_ONCE_MS = 100;
+/** From here on a process counts as late (spec/HB1.md, own lateness). */
+const LATE_MS = 100;
 
 export interface Row {
   readonly kind: Kind;
@@ -60,7 +63,9 @@ export function isRight(peer: Peer, ownLagMs: number): boolean {
 
 function boundOf({ kind, verdict }: Peer, ownLagMs: number): number {
   if (kind.by === 'event') return AT_ONCE_MS + ownLagMs;
-  return verdict === undefined ? Number.NaN : verdict.detectionTimeMs + TICK_MS + ownLagMs;
+  if (verdict === undefined) return Number.NaN;
+  const { detectionTimeMs, detectionBoundMs } = verdict;
+  return (ownLagMs < LATE_MS ? detectionTimeMs + TICK_MS : detectionBoundMs) + ownLagMs;
 }
 
 function seenOf({ ended, verdict, recovered }: Peer): string {

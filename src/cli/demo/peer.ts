@@ -13,8 +13,8 @@ export class Peer {
   suspected = false;
   recovered = false;
   ended: { readonly cause: Cause; readonly atMs: number } | undefined;
-  /** The verdict by silence, with the published limit as it stood. */
-  verdict: (DeadDetail & { readonly detectionTimeMs: number }) | undefined;
+  /** The verdict by silence, with the published limits as they stood. */
+  verdict: (DeadDetail & { readonly detectionTimeMs: number; readonly detectionBoundMs: number }) | undefined;
 
   constructor(kind: Kind, link: Link) {
     this.kind = kind;

@@ -76,7 +76,7 @@ export class Stage {
     const blow = BLOWS[peer.kind.name];
     if (farEnd === undefined || blow === undefined) return;
     peer.struckAtMs = performance.now();
-    const socket = blow(farEnd);
+    const socket = blow(farEnd, peer.link);
     if (socket !== undefined) this.#abandon(socket);
   }
 
@@ -101,7 +101,8 @@ export class Stage {
     });
     this.hub.on('dead', (link, detail) => {
       const peer = this.#byLink.get(link);
-      if (peer !== undefined) peer.verdict = { ...detail, detectionTimeMs: link.detectionTimeMs };
+      const { detectionTimeMs, detectionBoundMs } = link;
+      if (peer !== undefined) peer.verdict = { ...detail, detectionTimeMs, detectionBoundMs };
     });
     this.hub.on('closed', (link, { cause }) => {
       const peer = this.#byLink.get(link);
@@ -132,12 +133,22 @@ export class Stage {
 }
 
 /** What is done to the far end. The socket returned is left open, with nobody behind it. */
-const BLOWS: Readonly<Partial<Record<KindName, (farEnd: Link) => Socket | undefined>>> = {
+const BLOWS: Readonly<Partial<Record<KindName, (farEnd: Link, nearEnd: Link) => Socket | undefined>>> = {
   stray: (farEnd) => void farEnd.write(Buffer.alloc(STRAY_BYTES, GARBAGE)),
   damage: (farEnd) => void farEnd.write(Buffer.alloc(GARBAGE_BYTES, GARBAGE)),
   stalled: (farEnd) => farEnd.detach().socket,
   frozen: (farEnd) => farEnd.detach().socket,
-  reset: (farEnd) => void farEnd.detach().socket.resetAndDestroy(),
+  reset: resetBy,
   crashed: (farEnd) => void farEnd.detach().socket.resume().end(),
   leaving: (farEnd) => void farEnd.leave({ drainMs: 0 }),
 };
+
+/**
+ * The kernel resets a connection that is closed with bytes unread, so one beat is made to wait there. (Node's
+ * `resetAndDestroy` sends a FIN first, and the other end may read that as an orderly close.)
+ */
+function resetBy(farEnd: Link, nearEnd: Link): undefined {
+  const { socket } = farEnd.detach();
+  nearEnd.setDegraded(true); // a change is told at once
+  socket.destroy();
+}

@@ -10,6 +10,7 @@ interface Waiting {
 export class StoreClient {
   readonly #waiting: Waiting[] = [];
   readonly #socket: Socket;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -25,13 +26,35 @@ export class StoreClient {
   }
 
   command(...words: (string | Uint8Array)[]): Promise<Reply> {
-    this.#socket.write(`*${words.length}\r\n`);
-    for (const word of words) {
-      const bytes = Buffer.from(word);
-      this.#socket.write(`$${bytes.length}\r\n`);
-      this.#socket.write(bytes);
+    return this.#ask(() => {
+      this.#socket.write(`*${words.length}\r\n`);
+      for (const word of words) {
+        const bytes = Buffer.from(word);
+        this.#socket.write(`$${bytes.length}\r\n`);
+        this.#socket.write(bytes);
+        this.#socket.write('\r\n');
+      }
+    });
+  }
+
+  /** SET with a value that comes little by little, `length` bytes in all. */
+  upload(key: string, length: number, parts: AsyncIterable<Uint8Array>): Promise<Reply> {
+    return this.#ask(async () => {
+      this.#socket.write(`*3\r\n$3\r\nSET\r\n$${key.length}\r\n${key}\r\n$${length}\r\n`);
+      for await (const part of parts) this.#socket.write(part);
       this.#socket.write('\r\n');
-    }
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    });
+  }
+
+  /** Commands are written one after the other. */
+  #ask(write: () => void | Promise<void>): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#writing = this.#writing
+        .then(() => {
+          this.#waiting.push({ resolve, reject });
+          return write();
+        })
+        .catch(reject);
+    });
   }
 }
