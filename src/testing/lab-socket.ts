@@ -285,7 +285,10 @@ export class LabSocket extends EventEmitter implements LabPipeEnd {
     const { process } = this;
     process.sockets.delete(this);
     this.queuedSinceMs = Number.POSITIVE_INFINITY;
-    const broken = [...(this.#writing?.callbacks ?? []), ...this.#queued.flatMap(({ callbacks }) => callbacks)];
+    const broken = [
+      ...(this.#writing?.callbacks ?? []),
+      ...this.#queued.flatMap(({ callbacks }) => callbacks),
+    ];
     this.#writing = undefined;
     this.#queued = [];
     process.clock.nextTick(() => {
