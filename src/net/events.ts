@@ -1,11 +1,15 @@
 /** What a hub tells: one listener per process, each event with the link it concerns. */
+import type { BusinessOutcome } from '../session/business.ts';
 import type { Cause } from '../session/causes.ts';
+import type { FlightEvent } from '../session/flight-recorder.ts';
 import type { Link } from './types.ts';
 
 export interface SuspectDetail {
   /** Silence so far, and the silence that means death, ms. */
   readonly silentMs: number;
   readonly limitMs: number;
+  /** The last happenings on the link, when `record` is on. */
+  readonly recent?: readonly FlightEvent[];
 }
 
 export interface DeadDetail extends SuspectDetail {
@@ -46,4 +50,22 @@ export interface HubEvents {
   'write-stall': [link: Link, detail: { readonly stalledMs: number }];
   /** The peer is heard, but answers no question: our direction may be lost. */
   'one-way': [link: Link, detail: { readonly unansweredMs: number }];
+  /** What the peer's application answered; failures in a row. `hung`: nothing within the limit. */
+  business: [link: Link, detail: { readonly outcome: BusinessOutcome; readonly failures: number }];
+  /** Advice: the round trip creeps up (three times its usual and more), or is back to normal. */
+  'rtt-trend': [
+    link: Link,
+    detail: { readonly isRaised: boolean; readonly rttMs: number; readonly baselineMs: number },
+  ];
+  /** We have not been reading this link for longer than `maxReadPausedMs`. */
+  'read-paused': [link: Link, detail: { readonly pausedMs: number }];
+  /** This process itself woke late, for all links: told before any verdict of the same wake. `score` 0..8. */
+  'self-late': [link: undefined, detail: { readonly lagMs: number; readonly score: number }];
+  /** The machine slept, for all links: each has a fresh window. */
+  resumed: [link: undefined, detail: { readonly sleptMs: number }];
 }
+
+/** Events that concern one link. */
+export type LinkEvent = {
+  [E in keyof HubEvents]: HubEvents[E][0] extends Link ? E : never;
+}[keyof HubEvents];

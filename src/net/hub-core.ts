@@ -1,13 +1,20 @@
 /** What a link needs of its hub. */
 import type { Random } from '../base/random.ts';
+import type { Lateness } from '../session/lateness.ts';
+import type { WheelEntry } from '../time/probes.ts';
 import type { Scheduler } from '../time/scheduler.ts';
-import type { ClosedDetail, HubEvents } from './events.ts';
+import type { CheckRunner } from './check-runner.ts';
+import type { ClosedDetail, HubEvents, LinkEvent } from './events.ts';
 import type { FrameBuffer } from './frame-buffer.ts';
 import type { SocketLink } from './link.ts';
 
 export interface HubCore {
   readonly random: Random;
-  readonly scheduler: Scheduler<SocketLink>;
+  readonly scheduler: Scheduler<WheelEntry>;
+  readonly lateness: Lateness;
+  readonly checks: CheckRunner;
+  /** Our own check fails: every link says DEGRADED. */
+  readonly isDegraded: boolean;
   readonly scratch: FrameBuffer;
   /** Time at which the chunk being parsed was received: one clock reading per chunk, not per frame. */
   chunkMs: number;
@@ -18,7 +25,7 @@ export interface HubCore {
   /** Wake this link again after one full poll of the sockets. */
   judgeAfterPoll(link: SocketLink): void;
   countDeath(): void;
-  tell<E extends keyof HubEvents>(event: E, link: SocketLink, detail: HubEvents[E][1]): void;
+  tell<E extends LinkEvent>(event: E, link: SocketLink, detail: HubEvents[E][1]): void;
   /** The link is finished: forget it and tell `closed`. */
   release(link: SocketLink, detail: ClosedDetail): void;
 }

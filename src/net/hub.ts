@@ -6,22 +6,26 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { integerIn, knownKeys } from '../base/assert.ts';
+import { functionOf, integerIn, knownKeys } from '../base/assert.ts';
 import { type Clock, monotonicClock } from '../base/clock.ts';
 import { WirebeatError } from '../base/errors.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Cause } from '../session/causes.ts';
+import { Lateness } from '../session/lateness.ts';
 import { SESSION_DEFAULTS, type SessionPolicy, sessionPolicy } from '../session/policy.ts';
+import { ProbeBudget } from '../session/probe-budget.ts';
+import { SleepDetector } from '../session/sleep.ts';
 import type { LinkState } from '../session/states.ts';
+import { Probe, type ProbeOptions, type ProbeResult, type WheelEntry } from '../time/probes.ts';
 import { nodeTimerHost, Scheduler, type TimerHost } from '../time/scheduler.ts';
-import type { ClosedDetail, HubEvents } from './events.ts';
+import { type Check, CheckRunner } from './check-runner.ts';
+import type { ClosedDetail, HubEvents, LinkEvent } from './events.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import type { HubCore } from './hub-core.ts';
 import { SocketLink } from './link.ts';
 import { LINGER_MS } from './link-core.ts';
 import { addTo, emptyTotals } from './link-stats.ts';
 import { checkAttachOptions, checkSocket } from './options.ts';
-import { ProbeBudget } from './probe-budget.ts';
 import type { AttachOptions, HubStats, Link } from './types.ts';
 
 export interface HubOptions {
@@ -31,7 +35,27 @@ export interface HubOptions {
   clock?: Clock;
   random?: Random;
   timers?: TimerHost;
+  /** Ask ourselves: while it fails every link says DEGRADED, and after `failures` in a row `onFatal` is called. */
+  selfCheck?: SelfCheckOptions;
 }
+
+export interface SelfCheckOptions {
+  /** Is this process's business well? As `AttachOptions.check`. */
+  check: Check;
+  /** Default 60 000 and 5 000 ms. */
+  periodMs?: number;
+  limitMs?: number;
+  /** Failures in a row that are fatal; default 3. */
+  failures?: number;
+  /** What fatal means is yours to say: usually to exit, so that a supervisor starts the process anew. */
+  onFatal?(result: ProbeResult): void;
+}
+
+const SELF_CHECK_DEFAULTS = Object.freeze({ periodMs: 60_000, limitMs: 5_000, failures: 3 });
+/** A wall clock that jumps cannot keep giving fresh windows. */
+const WALL_HOLD_MS = 45_000;
+/** After sleep, the first questions are spread over this at most. */
+const RESUME_SPREAD_MS = 2_000;
 
 /** The golden ratio's fraction: its multiples mod 1 stay evenly spread, however many there are. */
 const GOLDEN_FRACTION = (Math.sqrt(5) - 1) / 2;
@@ -40,11 +64,16 @@ const MAX_SHARED_POLICIES = 64;
 
 export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, AsyncDisposable {
   /** @internal */ readonly random: Random;
-  /** @internal */ readonly scheduler: Scheduler<SocketLink>;
+  /** @internal */ readonly scheduler: Scheduler<WheelEntry>;
+  /** @internal */ readonly lateness = new Lateness();
+  /** @internal */ readonly checks: CheckRunner;
+  /** @internal */ isDegraded = false;
   /** @internal */ readonly scratch = new FrameBuffer();
   /** @internal */ chunkMs = 0;
 
   readonly #tickMs: number;
+  readonly #clock: Clock;
+  readonly #sleep: SleepDetector;
   readonly #timers: TimerHost;
   readonly #links = new Set<SocketLink>();
   readonly #policies = new Map<string, SessionPolicy>();
@@ -59,17 +88,22 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
 
   constructor(options: HubOptions = {}) {
     super();
-    knownKeys('options', options, ['tickMs', 'clock', 'random', 'timers']);
+    knownKeys('options', options, ['tickMs', 'clock', 'random', 'timers', 'selfCheck']);
     this.#tickMs = integerIn('tickMs', options.tickMs ?? SESSION_DEFAULTS.tickMs, 1, 1_000);
     this.random = options.random ?? systemRandom();
     this.#phase = this.random.next();
+    this.#clock = options.clock ?? monotonicClock;
+    this.#sleep = new SleepDetector(this.#clock.bootIsWall ? WALL_HOLD_MS : 0);
     this.#timers = options.timers ?? nodeTimerHost;
-    this.scheduler = new Scheduler<SocketLink>({
+    this.scheduler = new Scheduler<WheelEntry>({
       tickMs: this.#tickMs,
-      clock: options.clock ?? monotonicClock,
-      onExpire: (link) => link.wake(false),
+      clock: this.#clock,
+      onExpire: (entry) => entry.wake(false),
+      onWake: (nowMs, lagMs) => this.#woke(nowMs, lagMs),
       host: this.#timers,
     });
+    this.checks = new CheckRunner(this.scheduler);
+    if (options.selfCheck !== undefined) this.#startSelfCheck(options.selfCheck);
   }
 
   /**
@@ -109,6 +143,8 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     }
     return {
       links: this.#links.size,
+      lateScore: this.lateness.score(this.now()),
+      worstLagMs: this.lateness.worstLagMs,
       states,
       closed: { ...this.#closedByCause },
       dead: this.#dead,
@@ -145,6 +181,50 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     return this.close();
   }
 
+  /** Run a job periodically on this hub's wheel: own period, limit and phase, never overlapping with itself. */
+  probe(options: ProbeOptions): Probe {
+    if (this.#isClosed) throw new WirebeatError('HB_ERR_CLOSED', 'the hub is closed');
+    return new Probe(this.scheduler, options);
+  }
+
+  #startSelfCheck(options: SelfCheckOptions): void {
+    knownKeys('selfCheck', options, ['check', 'periodMs', 'limitMs', 'failures', 'onFatal']);
+    const { periodMs, limitMs, failures } = { ...SELF_CHECK_DEFAULTS, ...options };
+    integerIn('selfCheck.failures', failures, 1, 1_000);
+    functionOf('selfCheck.check', options.check);
+    if (options.onFatal !== undefined) functionOf('selfCheck.onFatal', options.onFatal);
+    this.probe({
+      name: 'selfCheck',
+      periodMs,
+      limitMs: Math.min(limitMs, periodMs),
+      run: options.check,
+      onResult: (result) => {
+        this.isDegraded = !result.ok;
+        for (const link of this.#links) link.setDegraded(this.isDegraded);
+        if (result.failures === failures) options.onFatal?.(result);
+      },
+    });
+  }
+
+  /** Before the timers of this wake: what our own lateness and the machine's sleep mean for everybody. */
+  #woke(nowMs: number, lagMs: number): void {
+    const sleptMs = this.#clock.boot === undefined ? 0 : this.#sleep.look(nowMs, this.#clock.boot());
+    if (sleptMs > 0) this.#resumed(nowMs, sleptMs);
+    if (!this.lateness.note(nowMs, lagMs)) return;
+    const detail = { lagMs: Math.round(lagMs), score: this.lateness.score(nowMs) };
+    // After the sockets were read, before anybody is judged: judgements of this wake queue behind it.
+    this.scheduler.afterPoll(() => this.emit('self-late', undefined, detail));
+  }
+
+  #resumed(nowMs: number, sleptMs: number): void {
+    let fraction = 0;
+    for (const link of this.#links) {
+      fraction = (fraction + GOLDEN_FRACTION) % 1;
+      link.resumed(nowMs, Math.floor(fraction * Math.min(link.session.policy.intervalMs, RESUME_SPREAD_MS)));
+    }
+    this.emit('resumed', undefined, { sleptMs: Math.round(sleptMs) });
+  }
+
   // ---- for links ---------------------------------------------------------
 
   /** @internal */
@@ -175,7 +255,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   }
 
   /** @internal */
-  tell<E extends keyof HubEvents>(event: E, link: SocketLink, detail: HubEvents[E][1]): void {
+  tell<E extends LinkEvent>(event: E, link: SocketLink, detail: HubEvents[E][1]): void {
     (this.emit as (event: E, link: Link, detail: HubEvents[E][1]) => boolean).call(this, event, link, detail);
   }
 

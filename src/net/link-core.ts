@@ -9,6 +9,7 @@
 import type { Socket } from 'node:net';
 import { WirebeatError } from '../base/errors.ts';
 import { goAwayWord } from '../session/goaway.ts';
+import type { Lateness } from '../session/lateness.ts';
 import type { SessionPolicy } from '../session/policy.ts';
 import type { SentResult, SessionEvent, SessionPort } from '../session/port.ts';
 import { NEEDS_POLL, Session } from '../session/session.ts';
@@ -58,6 +59,8 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   protected readonly outbound: Outbound;
   readonly #writesPieces: boolean;
   readonly #onPong: AttachOptions['onPong'];
+  readonly #check: AttachOptions['check'];
+  readonly #checkLimitMs: number;
   #timer: TimerHandle = 0;
   #armedMs = Infinity;
   /** Set once the end is decided but the socket still flushes: the cause, and when patience ends. */
@@ -74,6 +77,8 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     this.context = options.context;
     this.reserved = options.reserved ?? ATTACH_DEFAULTS.reserved;
     this.#onPong = options.onPong;
+    this.#check = options.check;
+    this.#checkLimitMs = options.checkLimitMs ?? ATTACH_DEFAULTS.checkLimitMs;
     this.session = new Session(policy, this, hub.random);
     const { host } = options;
     this.#writesPieces = host?.outboundFrameLength !== undefined;
@@ -93,6 +98,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
       framing === undefined ? undefined : new OutboundFraming(framing),
       isTls(socket),
     );
+    if (hub.isDegraded) this.session.setDegraded(true, hub.now());
     this.#start(options);
   }
 
@@ -123,7 +129,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     try {
       next = this.session.wake(nowMs, polled);
     } catch (error) {
-      next = this.session.deadline(); // a listener threw: this link is judged all the same
+      next = this.session.deadline(nowMs); // a listener threw: this link is judged all the same
       throw error;
     } finally {
       if (!this.isOver) this.#armAt(next === NEEDS_POLL ? Infinity : next);
@@ -136,10 +142,17 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     this.hub.scheduler.rearm(this.#timer, deadlineMs);
   }
 
+  /** The machine slept: a fresh window, and a question `delayMs` from now. */
+  resumed(nowMs: number, delayMs: number): void {
+    if (!this.isOpen || this.isOver) return;
+    this.session.resumed(nowMs, delayMs);
+    this.rearm();
+  }
+
   /** Only needed after what may move the deadline earlier; later ones are found out at the next wake. */
   protected rearm(): void {
     if (!this.isOpen || this.isOver) return;
-    const deadlineMs = this.session.deadline();
+    const deadlineMs = this.session.deadline(this.hub.now());
     if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);
   }
 
@@ -147,6 +160,18 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
 
   send(flags: number, seq: number, word: number): SentResult {
     return this.outbound.send(flags, seq, word);
+  }
+
+  get lateness(): Lateness {
+    return this.hub.lateness;
+  }
+
+  check(seq: number, timestamp: number): boolean {
+    if (this.#check === undefined) return false;
+    this.hub.checks.ask(this.#check, this.#checkLimitMs, (passed) => {
+      this.session.checked(seq, timestamp, passed, this.hub.now());
+    });
+    return true;
   }
 
   allowProbe(index: number): boolean {
@@ -168,11 +193,12 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   notify(event: SessionEvent): void {
     switch (event.type) {
       case 'dead': {
-        const { cause, silentMs, limitMs } = event;
+        const { type, ...verdict } = event;
+        const { cause } = verdict;
         this.hub.countDeath();
         this.ending = { cause }; // recorded before anybody is told, so that no listener can change it
         try {
-          this.hub.tell('dead', this.asLink(), { cause, silentMs, limitMs });
+          this.hub.tell(type, this.asLink(), verdict);
         } finally {
           this.finish(this.ending);
         }
@@ -190,6 +216,16 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
         // With no host there is nothing in flight to wait for.
         if (event.by === 'peer' && this.channel === undefined)
           this.#endPolitely({ cause: 'left' }, LINGER_MS);
+        return;
+      case 'reflected':
+        this.#endPolitely(
+          {
+            cause: 'protocol-error',
+            code: 'HB_ERR_REFLECTED',
+            reason: 'our own pings come back: an echo, no peer',
+          },
+          LINGER_MS,
+        );
         return;
       case 'silent':
         this.finish({
@@ -280,8 +316,9 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
 
   #open(phase: number): void {
     if (this.isOver || this.socket.destroyed) return;
-    this.session.open(this.hub.now(), phase);
-    const deadlineMs = this.session.deadline();
+    const nowMs = this.hub.now();
+    this.session.open(nowMs, phase);
+    const deadlineMs = this.session.deadline(nowMs);
     this.#armedMs = deadlineMs;
     this.#timer = this.hub.scheduler.arm(deadlineMs, this.asLink());
   }

@@ -18,6 +18,8 @@ export const COUNTERS = [
   'skipped',
   'probesSkipped',
   'suspicions',
+  'killsAverted',
+  'graces',
 ] as const satisfies readonly (keyof SessionStats)[];
 
 export type CounterTotals = Record<(typeof COUNTERS)[number] | 'bytesReceived' | 'resyncBytes', number>;
@@ -50,6 +52,9 @@ export function linkStats(link: SocketLink, nowMs: number): LinkStats {
     quietMs: Math.max(0, nowMs - session.lastTxMs),
     unanswered: session.unanswered,
     peerDegraded: session.peerDegraded,
+    peerLagMs: session.peerLagMs,
+    business: session.business,
+    phi: session.advice?.suspicion.phi(nowMs) ?? Number.NaN,
     bytesReceived: link.bytesReceived,
     resyncBytes: link.resyncBytes,
     ...session.stats,

@@ -26,7 +26,7 @@ export class SocketLink extends LinkCore implements Link {
   }
 
   get detectionBoundMs(): number {
-    return this.session.detectionBoundMs(0);
+    return this.session.detectionBoundMs(this.hub.lateness.score(this.hub.now()));
   }
 
   write(wholeFrame: Uint8Array): boolean {
@@ -44,7 +44,7 @@ export class SocketLink extends LinkCore implements Link {
   pause(): void {
     if (this.isOver) return; // the socket may be somebody else's by now
     this.socket.pause();
-    this.session.pause();
+    this.session.pause(this.hub.now());
   }
 
   resume(): void {

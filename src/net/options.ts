@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { functionOf, integerIn, knownKeys, numberIn, oneOf } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
+import { SESSION_OPTION_KEYS } from '../session/policy.ts';
 import { ownerOf } from './ownership.ts';
 import type { AttachOptions, HostProtocol, LeaveOptions } from './types.ts';
 
@@ -9,6 +10,8 @@ export const ATTACH_DEFAULTS = Object.freeze({
   /** C peers that copy a zeroed struct pass; padding garbage is caught on the first frame. */
   reserved: 'strict',
   noDelay: true,
+  /** Below the 5 s after which the peer that asks calls us hung. */
+  checkLimitMs: 3_000,
   /** 16 MiB: the largest frame of the reference host protocol is just below. */
   maxFrameBytes: 2 ** 24,
   /** GoAwayReason.Leaving. */
@@ -20,13 +23,7 @@ export const ATTACH_DEFAULTS = Object.freeze({
 const MAX_DRAIN_MS = 300_000;
 
 const ATTACH_KEYS = [
-  'intervalMs',
-  'deadAfter',
-  'suspectAfter',
-  'role',
-  'ask',
-  'preciseRtt',
-  'firstLifeMs',
+  ...SESSION_OPTION_KEYS,
   'host',
   'head',
   'context',
@@ -34,6 +31,8 @@ const ATTACH_KEYS = [
   'firstPhase',
   'noDelay',
   'onPong',
+  'check',
+  'checkLimitMs',
 ];
 
 const HOST_KEYS = ['frameLength', 'onFrame', 'delivery', 'maxFrameBytes', 'outboundFrameLength'];
@@ -51,6 +50,8 @@ export function checkAttachOptions(options: AttachOptions): void {
   if (options.noDelay !== undefined && typeof options.noDelay !== 'boolean') {
     throw typeError('noDelay', 'true or false', options.noDelay);
   }
+  if (options.check !== undefined) functionOf('check', options.check);
+  if (options.checkLimitMs !== undefined) integerIn('checkLimitMs', options.checkLimitMs, 1, 2 ** 31);
   if (options.onPong !== undefined) functionOf('onPong', options.onPong);
   if (options.host !== undefined) checkHost(options.host);
 }

@@ -1,8 +1,10 @@
 /** The public shapes of `wirebeat/net`. */
 import type { Socket } from 'node:net';
+import type { BusinessOutcome } from '../session/business.ts';
 import type { Cause } from '../session/causes.ts';
 import type { SessionOptions } from '../session/policy.ts';
 import type { LinkState } from '../session/states.ts';
+import type { Check } from './check-runner.ts';
 import type { ClosedDetail } from './events.ts';
 
 /** The host protocol that shares a connection with heartbeats. No frame of it may begin with bytes 48 42. */
@@ -39,6 +41,12 @@ export interface AttachOptions extends SessionOptions {
   firstPhase?: number;
   /** Disable Nagle's algorithm, so that 16 bytes leave at once. Default true; false leaves the socket as it is. */
   noDelay?: boolean;
+  /**
+   * Is this process's business well? Asked when the peer sends a business probe; one run at a time per function, and
+   * its result serves all links for a second. A run longer than `checkLimitMs` (default 3 000) counts as failed.
+   */
+  check?: Check;
+  checkLimitMs?: number;
   /** Called for each answered ping; `rttMs` is NaN when the answer says nothing about the round trip. */
   onPong?(link: Link, seq: number, rttMs: number): void;
 }
@@ -100,6 +108,12 @@ export interface LinkStats {
   /** Pings without an answer among our last 64 frames. */
   readonly unanswered: number;
   readonly peerDegraded: boolean;
+  /** How late the peer's process runs, as it tells itself, ms. */
+  readonly peerLagMs: number;
+  /** The newest answer to a business probe; undefined before the first. */
+  readonly business: BusinessOutcome | undefined;
+  /** With `advice`: how surprising the present silence is, 0..40; NaN without. */
+  readonly phi: number;
   readonly bytesReceived: number;
   readonly framesSent: number;
   readonly framesReceived: number;
@@ -114,12 +128,19 @@ export interface LinkStats {
   readonly skipped: number;
   readonly probesSkipped: number;
   readonly suspicions: number;
+  /** Times a judge by the clock alone would have killed a living peer. */
+  readonly killsAverted: number;
+  /** Verdicts put off because this process had not been running. */
+  readonly graces: number;
   /** Heartbeat-only links: bytes passed over while looking for the next frame. */
   readonly resyncBytes: number;
 }
 
 export interface HubStats {
   readonly links: number;
+  /** How late this process has been running, 0..8, and its worst lag ever, ms. */
+  readonly lateScore: number;
+  readonly worstLagMs: number;
   readonly states: Readonly<Record<LinkState, number>>;
   /** Links that ended so far, by cause. */
   readonly closed: Readonly<Partial<Record<Cause, number>>>;
@@ -139,5 +160,9 @@ export interface HubStats {
   readonly skipped: number;
   readonly probesSkipped: number;
   readonly suspicions: number;
+  /** Times a judge by the clock alone would have killed a living peer. */
+  readonly killsAverted: number;
+  /** Verdicts put off because this process had not been running. */
+  readonly graces: number;
   readonly resyncBytes: number;
 }

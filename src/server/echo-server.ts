@@ -8,7 +8,7 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { HeartbeatHub } from '../net/hub.ts';
 import { tuneServer } from '../net/tune.ts';
 import type { AttachOptions } from '../net/types.ts';
-import { sessionPolicy } from '../session/policy.ts';
+import { pickSessionOptions, sessionPolicy } from '../session/policy.ts';
 import type { Refusal } from './admission.ts';
 import { Door } from './door.ts';
 import { lengthPrefixedFrameLength, PREFIX_BYTES } from './length-prefix.ts';
@@ -86,9 +86,8 @@ function attachOptionsOf(
   options: EchoServerOptions,
   settings: ReturnType<typeof echoServerSettings>,
 ): AttachOptions {
-  const { intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt } = options;
   const { firstLifeMs, reserved, maxPayloadBytes, maxQueuedBytes } = settings;
-  const session = { intervalMs, deadAfter, suspectAfter, role, ask, preciseRtt, firstLifeMs };
+  const session = { ...pickSessionOptions(options), firstLifeMs };
   sessionPolicy(session); // refuse a bad option now, not at the first connection
   if (settings.mode === 'heartbeat') return { ...session, reserved };
   return {

@@ -4,7 +4,7 @@ import { integerIn, knownKeys, numberIn, oneOf } from '../base/assert.ts';
 import { typeError } from '../base/errors.ts';
 import { HeartbeatHub } from '../net/hub.ts';
 import type { TuneOptions } from '../net/tune.ts';
-import type { SessionOptions } from '../session/policy.ts';
+import { SESSION_OPTION_KEYS, type SessionOptions } from '../session/policy.ts';
 import { PAYLOAD_LIMIT_BYTES } from './length-prefix.ts';
 
 export interface EchoServerOptions extends SessionOptions {
@@ -43,12 +43,7 @@ export const ECHO_SERVER_DEFAULTS = Object.freeze({
 } as const);
 
 const KEYS = [
-  'intervalMs',
-  'deadAfter',
-  'suspectAfter',
-  'role',
-  'ask',
-  'preciseRtt',
+  ...SESSION_OPTION_KEYS,
   'mode',
   'tls',
   'hub',
@@ -58,7 +53,6 @@ const KEYS = [
   'maxLinksPerAddress',
   'maxPayloadBytes',
   'maxQueuedBytes',
-  'firstLifeMs',
 ];
 
 /** All settings, checked. Session options are checked by the session itself at the first link. */

@@ -3,6 +3,7 @@
  * pairs (the first life of a link that was suspect before it was ever heard is its `up`), `one-way` once until
  * something is answered, and nothing after the end, even when a listener brought the end about a moment ago.
  */
+import type { FlightEvent } from './flight-recorder.ts';
 import type { SessionEvent, SessionPort } from './port.ts';
 
 export class Announcer {
@@ -36,10 +37,10 @@ export class Announcer {
     } else if (wasSuspect) this.tell({ type: 'recovered', silentMs });
   }
 
-  suspect(silentMs: number, limitMs: number): void {
+  suspect(silentMs: number, limitMs: number, recent: readonly FlightEvent[] | undefined): void {
     if (this.isSuspectTold) return;
     this.isSuspectTold = true;
-    this.tell({ type: 'suspect', silentMs, limitMs });
+    this.tell({ type: 'suspect', silentMs, limitMs, ...(recent && { recent }) });
   }
 
   oneWay(unansweredMs: number): void {

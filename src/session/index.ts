@@ -1,6 +1,7 @@
 /** `wirebeat/session`: the liveness rules of one connection, free of sockets, timers, clocks and randomness. */
 export type { Cause } from './causes.ts';
 export { goAwayRetryAfterMs, goAwayWord } from './goaway.ts';
+export { Lateness } from './lateness.ts';
 export type { SessionOptions, SessionPolicy } from './policy.ts';
 export {
   detectionBound,
@@ -12,7 +13,9 @@ export {
 } from './policy.ts';
 export type { SentResult, SessionEvent, SessionPort } from './port.ts';
 export { Sent } from './port.ts';
+export { ProbeBudget } from './probe-budget.ts';
 export { NEEDS_POLL, Session } from './session.ts';
+export { SleepDetector } from './sleep.ts';
 export type { LinkState, Trigger } from './states.ts';
 export { TRANSITIONS } from './states.ts';
 export type { SessionStats } from './stats.ts';

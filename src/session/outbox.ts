@@ -1,12 +1,13 @@
 /**
  * Answers and notices that fell due while the outbound side was blocked (a host frame open, or the socket not
- * draining). Bounded by kind, whatever the peer sends: the newest PONG, one GOAWAY. A held frame takes its
+ * draining). Bounded by kind, whatever the peer sends: the newest PONG, one PROBE answer, one GOAWAY. A held frame takes its
  * sequence number only when it is really sent.
  */
 export class Outbox {
   hasPong = false;
   pongSeq = 0;
   pongTimestamp = 0;
+  probe: { readonly seq: number; readonly timestamp: number; readonly passed: boolean } | undefined;
   /** GOAWAY_INFO word waiting to be sent; 0 = none. */
   goAwayWord = 0;
 
@@ -14,5 +15,9 @@ export class Outbox {
     this.hasPong = true;
     this.pongSeq = seq;
     this.pongTimestamp = timestamp;
+  }
+
+  holdProbeAnswer(seq: number, timestamp: number, passed: boolean): void {
+    this.probe = { seq, timestamp, passed };
   }
 }

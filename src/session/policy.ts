@@ -5,7 +5,7 @@
  * A policy is frozen and shared by all links with the same options, so a link stores a reference, not a copy.
  */
 import { integerIn, numberIn, oneOf } from '../base/assert.ts';
-import { rangeError } from '../base/errors.ts';
+import { rangeError, typeError } from '../base/errors.ts';
 
 export interface SessionOptions {
   /** T: our beats are never further apart, and silence is counted in it. Whole ms, 100..16 777 215. */
@@ -20,6 +20,16 @@ export interface SessionOptions {
   ask?: 'when-silent' | 'always' | undefined;
   /** Close a link that said nothing valid this long after it opened, ms > 0. Infinity (default): the verdict decides. */
   firstLifeMs?: number | undefined;
+  /** Ask the peer's application this often, ms >= 1 000. Infinity (default): never; 60 000 is a good choice. */
+  probeEveryMs?: number | undefined;
+  /** An application that has not answered for this long is hung, ms, 1..probeEveryMs. Default 5 000. */
+  probeLimitMs?: number | undefined;
+  /** Tell when our reading has been paused for longer, ms > 0. Default 60 000; Infinity: never. */
+  maxReadPausedMs?: number | undefined;
+  /** Watch for surprising silence and creeping RTT: advice in stats and events, never a verdict. */
+  advice?: boolean | undefined;
+  /** Keep the last 32 happenings, and hand them out with `suspect` and `dead`. */
+  record?: boolean | undefined;
   /** Keep fractional send times, so that RTT is exact instead of whole ms. Costs 512 bytes per link. */
   preciseRtt?: boolean | undefined;
 }
@@ -31,6 +41,11 @@ export interface SessionPolicy {
   readonly role: 'full' | 'responder';
   readonly ask: 'when-silent' | 'always';
   readonly firstLifeMs: number;
+  readonly probeEveryMs: number;
+  readonly probeLimitMs: number;
+  readonly maxReadPausedMs: number;
+  readonly advice: boolean;
+  readonly record: boolean;
   readonly preciseRtt: boolean;
   /** Granularity of the wheel that wakes the session, ms. */
   readonly tickMs: number;
@@ -48,9 +63,29 @@ export const SESSION_DEFAULTS = Object.freeze({
   role: 'full',
   ask: 'when-silent',
   firstLifeMs: Infinity,
+  probeEveryMs: Infinity,
+  probeLimitMs: 5_000,
+  maxReadPausedMs: 60_000,
+  advice: false,
+  record: false,
   preciseRtt: false,
   tickMs: 10,
 } as const);
+
+export const SESSION_OPTION_KEYS = [
+  'intervalMs',
+  'deadAfter',
+  'suspectAfter',
+  'role',
+  'ask',
+  'firstLifeMs',
+  'probeEveryMs',
+  'probeLimitMs',
+  'maxReadPausedMs',
+  'advice',
+  'record',
+  'preciseRtt',
+] as const satisfies readonly (keyof SessionOptions)[];
 
 /** Check options and freeze them into a policy. Errors name the option and the value. */
 export function sessionPolicy(
@@ -70,18 +105,38 @@ export function sessionPolicy(
     deadAfter === 1
       ? 1
       : numberIn('suspectAfter', options.suspectAfter ?? Math.max(1.5, deadAfter - 1), 1, deadAfter);
-  const preciseRtt = options.preciseRtt ?? SESSION_DEFAULTS.preciseRtt;
-  if (typeof preciseRtt !== 'boolean') throw rangeError('preciseRtt', 'true or false', preciseRtt);
+  const given = { ...SESSION_DEFAULTS, ...definedOnly(options) };
+  const probeEveryMs = numberIn('probeEveryMs', given.probeEveryMs, 1_000, Infinity);
   return Object.freeze({
     intervalMs,
     deadAfter,
     suspectAfter,
-    role: oneOf('role', options.role ?? SESSION_DEFAULTS.role, ['full', 'responder']),
-    ask: oneOf('ask', options.ask ?? SESSION_DEFAULTS.ask, ['when-silent', 'always']),
-    firstLifeMs: numberIn('firstLifeMs', options.firstLifeMs ?? SESSION_DEFAULTS.firstLifeMs, 1, Infinity),
-    preciseRtt,
+    role: oneOf('role', given.role, ['full', 'responder']),
+    ask: oneOf('ask', given.ask, ['when-silent', 'always']),
+    firstLifeMs: numberIn('firstLifeMs', given.firstLifeMs, 1, Infinity),
+    probeEveryMs,
+    probeLimitMs: numberIn('probeLimitMs', given.probeLimitMs, 1, probeEveryMs),
+    maxReadPausedMs: numberIn('maxReadPausedMs', given.maxReadPausedMs, 1, Infinity),
+    advice: flag('advice', given.advice),
+    record: flag('record', given.record),
+    preciseRtt: flag('preciseRtt', given.preciseRtt),
     tickMs,
   });
+}
+
+/** The options that were really given: undefined means unset. */
+function definedOnly(options: SessionOptions): Partial<SessionOptions> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function flag(name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw typeError(name, 'true or false', value);
+  return value;
+}
+
+/** The session's part of a larger options object. */
+export function pickSessionOptions(options: SessionOptions): SessionOptions {
+  return Object.fromEntries(SESSION_OPTION_KEYS.map((key) => [key, options[key]])) as SessionOptions;
 }
 
 /**

@@ -2,7 +2,10 @@
  * What a session needs from the world around it. `net/link` implements it over a socket, the tests over arrays.
  * Passed in once; the session never imports upwards.
  */
+import type { BusinessOutcome } from './business.ts';
 import type { Cause } from './causes.ts';
+import type { FlightEvent } from './flight-recorder.ts';
+import type { Lateness } from './lateness.ts';
 
 /** What became of a frame handed to the outbound side. */
 export const Sent = {
@@ -18,7 +21,13 @@ export type SentResult = (typeof Sent)[keyof typeof Sent];
 /** Rare happenings, told as they occur. Pongs are frequent and have a method of their own. */
 export type SessionEvent =
   | { readonly type: 'up' }
-  | { readonly type: 'suspect'; readonly silentMs: number; readonly limitMs: number }
+  | {
+      readonly type: 'suspect';
+      readonly silentMs: number;
+      readonly limitMs: number;
+      /** The flight recorder's last entries, when it runs. */
+      readonly recent?: readonly FlightEvent[];
+    }
   | { readonly type: 'recovered'; readonly silentMs: number }
   | {
       readonly type: 'leaving';
@@ -30,14 +39,35 @@ export type SessionEvent =
   | { readonly type: 'degraded'; readonly degraded: boolean }
   | { readonly type: 'one-way'; readonly unansweredMs: number }
   | { readonly type: 'write-stall'; readonly stalledMs: number }
+  /** We have not been reading for longer than `maxReadPausedMs`: what is unknown of the peer is our doing. */
+  | { readonly type: 'read-paused'; readonly pausedMs: number }
+  /** What the peer's application answered to a business probe; `failures` in a row. */
+  | { readonly type: 'business'; readonly outcome: BusinessOutcome; readonly failures: number }
+  /** Advice: the round trip creeps up, or is back to normal. */
+  | {
+      readonly type: 'rtt-trend';
+      readonly isRaised: boolean;
+      readonly rttMs: number;
+      readonly baselineMs: number;
+    }
+  /** Our own pings come back as pings: no peer is there, only an echo. The link is to be closed. */
+  | { readonly type: 'reflected' }
   /** The peer was judged; the link is to be destroyed at once. */
-  | { readonly type: 'dead'; readonly cause: Cause; readonly silentMs: number; readonly limitMs: number }
+  | {
+      readonly type: 'dead';
+      readonly cause: Cause;
+      readonly silentMs: number;
+      readonly limitMs: number;
+      readonly recent?: readonly FlightEvent[];
+    }
   /** Nothing valid was heard within the limit for a new link; it is to be closed at once. */
   | { readonly type: 'silent'; readonly limitMs: number }
   /** Leaving is over (drained, or the other side fell silent after GOAWAY); end politely. */
   | { readonly type: 'ended'; readonly cause: Cause };
 
 export interface SessionPort {
+  /** How late this process runs; one for all its sessions. */
+  readonly lateness: Lateness;
   /** Put one frame on the wire at a host-frame boundary. Primitives only; allocates nothing in the session. */
   send(flags: number, seq: number, word: number): SentResult;
   /** May suspect probe number `index` (0 = first) be sent, or is the process's probe budget used up? */
@@ -46,6 +76,11 @@ export interface SessionPort {
   queuedBytes(): number;
   /** All bytes the kernel has taken so far, monotonic. */
   takenBytes(): number;
+  /**
+   * The peer asks our application. True: a check is installed and `session.checked` will be called with its result;
+   * false: there is none, and a plain answer says so.
+   */
+  check(seq: number, timestamp: number): boolean;
   /** A ping of ours was answered. `rttMs` is NaN when the measurement is not usable. */
   pong(seq: number, rttMs: number): void;
   notify(event: SessionEvent): void;

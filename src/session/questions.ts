@@ -2,9 +2,8 @@
  * Our questions and their answers: which pings wait, what an answer says about the round trip, since when the peer
  * has really been asked, and when the next question is owed. A missing answer alone is never a verdict.
  */
-
+import type { Limits } from './limits.ts';
 import { PingMap } from './pings.ts';
-import type { SessionPolicy } from './policy.ts';
 import { RttEstimator } from './rtt.ts';
 
 const NEVER = -Infinity;
@@ -15,7 +14,7 @@ export const UNMATCHED = -1;
 export class Questions {
   readonly rtt = new RttEstimator();
   readonly #pings = new PingMap();
-  readonly #askEveryMs: number;
+  readonly #limits: Limits;
   /** Fractional send times by number mod 64, when exact RTT is wanted. */
   readonly #sentAtMs: Float64Array | undefined;
   #lastAckMs = 0;
@@ -27,9 +26,9 @@ export class Questions {
   /** A ping stands in this process's queue, not yet taken by the kernel. */
   #isQueued = false;
 
-  constructor(policy: SessionPolicy) {
-    this.#askEveryMs = policy.deadAfter * policy.intervalMs;
-    if (policy.preciseRtt) this.#sentAtMs = new Float64Array(PRECISE_ENTRIES);
+  constructor(limits: Limits, isPrecise: boolean) {
+    this.#limits = limits;
+    if (isPrecise) this.#sentAtMs = new Float64Array(PRECISE_ENTRIES);
   }
 
   /** Pings without an answer among the last 64 frames. */
@@ -98,9 +97,14 @@ export class Questions {
     return exactMs;
   }
 
+  /** Is this frame, received as a ping of the peer's, one of ours that still waits? Somebody sends all back. */
+  isOwn(seq: number, timestamp: number, wireNow: number, nowMs: number): boolean {
+    return this.#pings.waits(seq) && (wireNow - timestamp) >>> 0 <= nowMs - this.#waitingSinceMs;
+  }
+
   /** When to ask again although the link is busy: nothing was answered, nor asked, for D. */
   get askAtMs(): number {
-    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#askEveryMs;
+    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#limits.deadMs;
   }
 
   /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */

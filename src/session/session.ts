@@ -11,56 +11,78 @@
  * Source: spec/HB1.md, sections on frames, sequence and liveness.
  */
 import type { Random } from '../base/random.ts';
-import { Flag, Param } from '../wire/constants.ts';
-import { goAwayReason, paramId } from '../wire/param.ts';
+import { Flag } from '../wire/constants.ts';
+import { goAwayReason } from '../wire/param.ts';
+import { Advice } from './advice.ts';
 import { Announcer } from './announcer.ts';
+import type { BusinessOutcome } from './business.ts';
 import type { Cause } from './causes.ts';
+import { Duty } from './duty.ts';
+import { FlightRecorder } from './flight-recorder.ts';
 import { goAwayRetryAfterMs, peerGoAwayReason } from './goaway.ts';
-import { JitterEstimator } from './jitter.ts';
+import type { JitterEstimator } from './jitter.ts';
+import { Judge, type JudgeOwner } from './judge.ts';
+import { Limits } from './limits.ts';
+import { Peer } from './peer.ts';
 import { detectionBound, detectionTime, type SessionPolicy } from './policy.ts';
 import type { SessionPort } from './port.ts';
-import { Questions, UNMATCHED } from './questions.ts';
+import { Questions } from './questions.ts';
+import { Receiver, type ReceiverOwner } from './receiver.ts';
 import type { RttEstimator } from './rtt.ts';
-import { PeerSequence } from './sequence.ts';
 import { Silence } from './silence.ts';
 import { type LinkState, TRANSITIONS, type Trigger } from './states.ts';
 import { SessionStats } from './stats.ts';
-import { SuspectProbes } from './suspect-probes.ts';
 import { Transmitter } from './transmitter.ts';
 
 /** Returned by `wake`: read everything the sockets hold, then call `wake` again with `polled` true. */
 export const NEEDS_POLL = -1;
 
-export class Session {
+export class Session implements ReceiverOwner, JudgeOwner {
   readonly policy: SessionPolicy;
   readonly stats = new SessionStats();
-  readonly jitter = new JitterEstimator();
+  readonly recorder: FlightRecorder | undefined;
+  readonly advice: Advice | undefined;
   state: LinkState = 'opening';
-  /** The peer's DEGRADED level: alive, but its business is not well. */
-  peerDegraded = false;
 
   readonly #port: SessionPort;
+  readonly #limits: Limits;
+  readonly #peer: Peer;
   readonly #questions: Questions;
   readonly #transmitter: Transmitter;
   readonly #silence: Silence;
   readonly #announcer: Announcer;
-  readonly #peerSequence = new PeerSequence();
-  #probes: SuspectProbes | undefined;
-  /** Last frame or host byte the peer sent of its own accord: answers do not count. */
-  #lastVoluntaryMs = -Infinity;
+  readonly #duty: Duty;
+  readonly #receiver: Receiver;
+  readonly #judge: Judge;
   #leaveByMs = Infinity;
   /** A new link must be heard by then; Infinity once it was. */
   #hearByMs = Infinity;
-  #peerLeft = false;
+  /** When our own pause of reading is worth telling. */
+  #tellPauseAtMs = Infinity;
   #weLeft = false;
 
   constructor(policy: SessionPolicy, port: SessionPort, random: Random) {
     this.policy = policy;
     this.#port = port;
-    this.#questions = new Questions(policy);
-    this.#transmitter = new Transmitter(policy, port, random, this.#questions, this.stats);
-    this.#silence = new Silence(policy, port, this.#questions, this.#transmitter);
-    this.#announcer = new Announcer(port);
+    const limits = new Limits(policy);
+    const stats = this.stats;
+    const peer = new Peer(stats);
+    const questions = new Questions(limits, policy.preciseRtt);
+    const transmitter = new Transmitter(policy, limits, port, random, questions, stats);
+    const silence = new Silence(policy, limits, port, questions, transmitter);
+    const announcer = new Announcer(port);
+    this.#limits = limits;
+    this.#peer = peer;
+    this.#questions = questions;
+    this.#transmitter = transmitter;
+    this.#silence = silence;
+    this.#announcer = announcer;
+    const parts = { policy, limits, port, stats, peer, questions, silence, transmitter, announcer };
+    this.#duty = new Duty(parts);
+    this.#receiver = new Receiver(this, parts, this.#duty);
+    this.#judge = new Judge(this, parts, this.#duty);
+    this.recorder = policy.record ? new FlightRecorder() : undefined;
+    this.advice = policy.advice ? new Advice(limits) : undefined;
   }
 
   // ---- what is known -----------------------------------------------------
@@ -79,6 +101,25 @@ export class Session {
     return this.#transmitter.lastTxMs;
   }
 
+  /** The peer's DEGRADED level: alive, but its business is not well. */
+  get peerDegraded(): boolean {
+    return this.#peer.degraded;
+  }
+
+  /** How late the peer's process runs, as it tells itself, ms. */
+  get peerLagMs(): number {
+    return this.#peer.lagMs;
+  }
+
+  /** The newest outcome of a business probe. */
+  get business(): BusinessOutcome | undefined {
+    return this.#duty.business?.outcome;
+  }
+
+  get jitter(): JitterEstimator {
+    return this.#peer.jitter;
+  }
+
   get rtt(): RttEstimator {
     return this.#questions.rtt;
   }
@@ -89,19 +130,19 @@ export class Session {
   }
 
   get detectionTimeMs(): number {
-    return detectionTime(this.policy.intervalMs, this.policy.deadAfter, this.rtt.rtoMs);
+    return detectionTime(this.#limits.rxIntervalMs, this.#limits.multiplier, this.rtt.rtoMs);
   }
 
   /** `lateScore` 0..8: how late this process has been running. */
   detectionBoundMs(lateScore: number): number {
-    const { intervalMs, deadAfter, tickMs } = this.policy;
-    return detectionBound(intervalMs, deadAfter, this.rtt.rtoMs, lateScore, tickMs);
+    const { rxIntervalMs, multiplier } = this.#limits;
+    return detectionBound(rxIntervalMs, multiplier, this.rtt.rtoMs, lateScore, this.policy.tickMs);
   }
 
   /** What a close of the connection by the other side means now. */
   get causeOfPeerClose(): Cause {
     if (this.#weLeft) return 'local';
-    return this.#peerLeft ? 'left' : 'peer-closed';
+    return this.#peer.hasLeft ? 'left' : 'peer-closed';
   }
 
   // ---- what happens ------------------------------------------------------
@@ -109,11 +150,12 @@ export class Session {
   /** The connection stands. `phase` in [0, 1) spreads first beats; silence counts from the first question. */
   open(nowMs: number, phase: number): void {
     const now = Math.floor(nowMs);
-    const firstMs = Math.floor(phase * this.policy.intervalMs);
+    const firstMs = Math.floor(phase * this.#limits.txIntervalMs);
     this.#silence.lastRxMs = now + firstMs;
     // The first frame is a question on a busy link too: the round trip must be known before the link falls silent.
-    this.#questions.restart(now + firstMs - this.#silence.deadMs);
+    this.#questions.restart(now + firstMs - this.#limits.deadMs);
     this.#transmitter.open(now, firstMs);
+    this.#duty.open(now + firstMs);
     if (!this.heard && !this.#silence.isPaused) this.#hearByMs = now + this.policy.firstLifeMs;
   }
 
@@ -121,16 +163,17 @@ export class Session {
   receive(flags: number, seq: number, timestamp: number, nowMs: number): void {
     if (this.state === 'closed') return;
     this.stats.framesReceived++;
+    this.recorder?.record('frame-in', flags, nowMs);
     this.#life(Math.ceil(nowMs));
-    if ((flags & Flag.Ack) !== 0) this.#receiveAnswer(flags, seq, timestamp, nowMs);
-    else this.#receiveOwn(flags, seq, timestamp, nowMs);
+    if ((flags & Flag.Ack) !== 0) this.#receiver.answer(flags, seq, timestamp, nowMs);
+    else this.#receiver.own(flags, seq, timestamp, nowMs);
   }
 
   /** Bytes of a host frame whose length was accepted. */
   receiveHost(nowMs: number): void {
     if (this.state === 'closed') return;
-    this.#lastVoluntaryMs = Math.ceil(nowMs);
-    this.#life(this.#lastVoluntaryMs);
+    this.#peer.lastVoluntaryMs = Math.ceil(nowMs);
+    this.#life(this.#peer.lastVoluntaryMs);
   }
 
   /** The host wrote: that is traffic in the peer's eyes, and it may have filled the queue. */
@@ -142,7 +185,7 @@ export class Session {
   /** The outbound side is free again after it held a frame. */
   writable(nowMs: number): void {
     this.#transmitter.isHeld = false;
-    this.#perform(Math.floor(nowMs), nowMs);
+    this.#duty.perform(this.state, Math.floor(nowMs), nowMs);
   }
 
   /** Everything handed over so far is in the kernel. */
@@ -151,27 +194,52 @@ export class Session {
   }
 
   /** We stop reading: the receive clocks stand still. */
-  pause(): void {
+  pause(nowMs: number): void {
+    if (this.#silence.isPaused) return;
     this.#silence.isPaused = true;
     this.#hearByMs = Infinity;
-    this.#move('pause');
+    this.#tellPauseAtMs = Math.floor(nowMs) + this.policy.maxReadPausedMs;
+    this.recorder?.record('paused', 0, nowMs);
+    this.move('pause');
   }
 
   /** We read again: a fresh window. */
   resume(nowMs: number): void {
     if (!this.#silence.isPaused) return;
     this.#silence.isPaused = false;
+    this.#tellPauseAtMs = Infinity;
+    if (!this.heard) this.#hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
+    this.recorder?.record('resumed', 0, nowMs);
+    this.#freshWindow(nowMs);
+  }
+
+  /** The machine slept: nobody can be blamed for that. A fresh window, and a question `delayMs` from now. */
+  resumed(nowMs: number, delayMs: number): void {
+    if (this.state === 'closed' || this.#silence.isPaused) return;
+    const now = Math.floor(nowMs);
+    this.move('pause');
+    this.#freshWindow(nowMs);
+    this.#peer.lastVoluntaryMs = now - this.#limits.rxIntervalMs;
+    this.#transmitter.owe(now, delayMs);
+  }
+
+  #freshWindow(nowMs: number): void {
     this.#silence.life(Math.ceil(nowMs));
     this.#questions.restart(Math.floor(nowMs));
-    if (!this.heard) this.#hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
-    this.#move(this.#silence.heard ? 'resume' : 'resume-unheard');
+    this.#duty.business?.forget(Math.floor(nowMs));
+    this.move(this.#silence.heard ? 'resume' : 'resume-unheard');
+  }
+
+  /** The result of the check that the port was asked for. */
+  checked(seq: number, timestamp: number, passed: boolean, nowMs: number): void {
+    if (this.state !== 'closed') this.#transmitter.answerProbe(seq, timestamp, passed, nowMs);
   }
 
   /** Our DEGRADED level; a change is told at once, idle or not. */
   setDegraded(value: boolean, nowMs: number): void {
     if (this.#transmitter.degraded === value) return;
     this.#transmitter.setDegraded(value);
-    this.#perform(Math.floor(nowMs), nowMs);
+    this.#duty.perform(this.state, Math.floor(nowMs), nowMs);
   }
 
   /** Say GOAWAY with `word` (GOAWAY_INFO), then beat and answer on until `drainMs` are over. */
@@ -179,7 +247,7 @@ export class Session {
     if (this.state === 'closed' || this.#weLeft) return;
     this.#weLeft = true;
     this.#leaveByMs = Math.floor(nowMs) + drainMs;
-    this.#move('leave');
+    this.move('leave');
     this.#transmitter.goAway(word, nowMs);
     const retryAfterMs = goAwayRetryAfterMs(word);
     this.#announcer.tell({ type: 'leaving', by: 'us', reason: goAwayReason(word), retryAfterMs });
@@ -189,12 +257,12 @@ export class Session {
   farewell(word: number, nowMs: number): void {
     if (this.state === 'closed') return;
     this.#transmitter.goAway(word, nowMs);
-    this.#move('end');
+    this.move('end');
   }
 
   /** The link is over, for whatever reason; nothing is sent or judged any more. */
   end(): void {
-    this.#move('end');
+    this.move('end');
   }
 
   /**
@@ -206,26 +274,26 @@ export class Session {
     const now = Math.floor(nowMs);
     const stalledMs = this.#silence.look(now);
     if (stalledMs > 0) this.#announcer.tell({ type: 'write-stall', stalledMs });
-    if (now >= this.#judgeAtMs() || now >= this.#hearByMs) {
-      if (!polled) return NEEDS_POLL;
+    if (now >= this.#tellPauseAtMs) this.#tellPause(now);
+    if (now >= this.#judge.atMs(now) || now >= this.#hearByMs) {
+      if (!polled) {
+        this.#silence.condemn(now);
+        return NEEDS_POLL;
+      }
       if (now >= this.#hearByMs) this.#giveUp();
-      else this.#judge(now, nowMs);
+      else this.#judge.judge(now, nowMs);
     } else if (now >= this.#leaveByMs) {
-      this.#finish('local');
+      this.#judge.finish('local');
     }
-    this.#perform(now, nowMs);
-    return this.deadline();
+    this.#duty.perform(this.state, now, nowMs);
+    return this.deadline(nowMs);
   }
 
   /** When `wake` wants to be called next, ms; Infinity when nothing is planned. */
-  deadline(): number {
+  deadline(nowMs: number): number {
     if (this.state === 'closed') return Infinity;
-    let due = Math.min(this.#judgeAtMs(), this.#hearByMs, this.#leaveByMs, this.#silence.lookAtMs);
-    if (this.policy.role === 'full' && !this.#transmitter.isHeld) {
-      due = Math.min(due, this.#transmitter.dueMs, this.#silence.askAtMs, this.#questions.askAtMs);
-      if (this.#probes !== undefined) due = Math.min(due, this.#probes.nextMs);
-    }
-    return due;
+    const judge = Math.min(this.#judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.#leaveByMs);
+    return Math.min(judge, this.#tellPauseAtMs, this.#silence.lookAtMs, this.#duty.nextMs);
   }
 
   // ---- receiving ---------------------------------------------------------
@@ -233,137 +301,54 @@ export class Session {
   #life(rxMs: number): void {
     const silentMs = rxMs - this.#silence.lastRxMs;
     this.#silence.life(rxMs);
-    if (this.state === 'up' && !this.#announcer.isSuspectTold) return;
+    this.advice?.heard(rxMs);
+    if (this.state === 'up' && !this.#announcer.isSuspectTold && !this.#silence.isCondemned) return;
+    if (this.#silence.isCondemned) this.#avert();
     this.#silence.heard = true;
     this.#hearByMs = Infinity;
-    this.#move('life');
+    this.move('life');
     this.#announcer.life(silentMs);
   }
 
-  #receiveAnswer(flags: number, seq: number, timestamp: number, nowMs: number): void {
-    const isProbe = (flags & Flag.Probe) !== 0;
-    const wireNow = this.#transmitter.wireTime(nowMs);
-    const rttMs = this.#questions.answered(seq, timestamp, wireNow, isProbe, nowMs);
-    if (rttMs === UNMATCHED) {
-      this.stats.pongsUnmatched++;
-      return;
-    }
-    this.stats.pongsMatched++;
-    if (!isProbe) this.#peerLevel((flags & Flag.Degraded) !== 0);
-    if (rttMs >= 0) this.jitter.answer(rttMs);
-    this.#announcer.pong(seq, rttMs);
+  #avert(): void {
+    this.#silence.isCondemned = false;
+    this.stats.killsAverted++;
   }
 
-  #receiveOwn(flags: number, seq: number, timestamp: number, nowMs: number): void {
-    const isParam = (flags & Flag.Param) !== 0;
-    const id = isParam ? paramId(timestamp) : 0;
-    if (id !== Param.Final && id !== Param.Refuse) this.#lastVoluntaryMs = Math.ceil(nowMs);
-    const verdict = this.#peerSequence.accept(seq);
-    if (verdict === 'new') {
-      if (!isParam) this.jitter.arrival(Math.floor(nowMs), timestamp);
-      this.#peerLevel((flags & Flag.Degraded) !== 0);
-      if ((flags & Flag.GoAway) !== 0) this.#peerLeaves(id === Param.GoAwayInfo ? timestamp : 0);
-    } else if (verdict === 'duplicate') this.stats.duplicates++;
-    else if (verdict === 'stale') this.stats.stale++;
-    else this.stats.candidates++;
-    if ((flags & Flag.AckRequest) !== 0 && this.state !== 'closed') {
-      this.#transmitter.answer(seq, timestamp, nowMs);
-    }
-  }
-
-  #peerLevel(degraded: boolean): void {
-    if (degraded === this.peerDegraded) return;
-    this.peerDegraded = degraded;
-    this.#announcer.tell({ type: 'degraded', degraded });
-  }
-
-  #peerLeaves(word: number): void {
-    if (this.#peerLeft) return;
-    this.#peerLeft = true;
-    this.#move('goaway');
+  /** The peer said GOAWAY. */
+  peerLeaves(word: number): void {
+    if (this.#peer.hasLeft) return;
+    this.#peer.hasLeft = true;
+    this.move('goaway');
     const retryAfterMs = goAwayRetryAfterMs(word);
     this.#announcer.tell({ type: 'leaving', by: 'peer', reason: peerGoAwayReason(word), retryAfterMs });
   }
 
+  /** Only an echo is there. */
+  reflected(): void {
+    this.move('end');
+    this.#port.notify({ type: 'reflected' });
+  }
+
   // ---- judging -----------------------------------------------------------
 
-  get #maySuspect(): boolean {
-    return this.policy.deadAfter > 1 && (this.state === 'opening' || this.state === 'up');
-  }
-
-  #judgeAtMs(): number {
-    if (this.#silence.isPaused || this.policy.role === 'responder') return Infinity;
-    return this.#maySuspect ? this.#silence.suspectAtMs : this.#silence.deadAtMs;
-  }
-
-  #judge(now: number, nowMs: number): void {
-    if (this.#maySuspect) this.#suspect(now);
-    if (this.state === 'closed' || now < this.#silence.deadAtMs) return;
-    if (this.#silence.mustAsk) this.#transmitter.ping(nowMs);
-    else if (this.state === 'leaving') this.#finish(this.#peerLeft ? 'left' : 'local');
-    else this.#die(now);
-  }
-
-  #suspect(now: number): void {
-    this.#move('silence');
-    this.stats.suspicions++;
-    this.#probes = new SuspectProbes(now, this.rtt.rtoMs);
-    this.#announcer.suspect(now - this.#silence.lastRxMs, this.#silence.deadMs);
-  }
-
-  #die(now: number): void {
-    const { cause, lastRxMs, deadMs } = this.#silence;
-    this.#move('end');
-    this.#port.notify({ type: 'dead', cause, silentMs: now - lastRxMs, limitMs: deadMs });
+  #tellPause(now: number): void {
+    const pausedMs = now - this.#tellPauseAtMs + this.policy.maxReadPausedMs;
+    this.#tellPauseAtMs = Infinity;
+    this.#announcer.tell({ type: 'read-paused', pausedMs });
   }
 
   #giveUp(): void {
-    this.#move('end');
+    this.move('end');
     this.#port.notify({ type: 'silent', limitMs: this.policy.firstLifeMs });
   }
 
-  #finish(cause: Cause): void {
-    this.#move('end');
-    this.#port.notify({ type: 'ended', cause });
-  }
-
-  #move(trigger: Trigger): void {
+  /** Follow the table. For the parts of this session only. */
+  move(trigger: Trigger): void {
     const next = TRANSITIONS[this.state][trigger];
     if (next === undefined) return;
     this.state = next;
     this.#announcer.isOver = next === 'closed';
-    if (next !== 'suspect') this.#probes = undefined;
-  }
-
-  // ---- sending -----------------------------------------------------------
-
-  /** Send what is due: kept answers first, then at most one frame of our own. */
-  #perform(now: number, nowMs: number): void {
-    const transmitter = this.#transmitter;
-    if (this.state === 'closed' || transmitter.isHeld) return;
-    if (!transmitter.emptyOutbox(nowMs) || this.policy.role === 'responder') return;
-    if (this.#probe(now, nowMs)) return;
-    if (now >= this.#questions.askAtMs) {
-      const unansweredMs = this.#questions.unansweredMs(now);
-      transmitter.ping(nowMs);
-      if (this.state === 'up' && unansweredMs >= 0) this.#announcer.oneWay(unansweredMs);
-    } else if (now >= this.#silence.askAtMs) {
-      transmitter.ping(nowMs);
-    } else if (now >= transmitter.dueMs) {
-      const isSilent = now - this.#lastVoluntaryMs >= this.policy.intervalMs;
-      if ((isSilent || this.policy.ask === 'always') && !this.#questions.full) transmitter.ping(nowMs);
-      else transmitter.beat(nowMs);
-    }
-  }
-
-  /** True when a suspect probe was due and went out (or was held). */
-  #probe(now: number, nowMs: number): boolean {
-    if (this.#probes === undefined || now < this.#probes.nextMs) return false;
-    if (this.#port.allowProbe(this.#probes.take())) {
-      this.#transmitter.ping(nowMs);
-      return true;
-    }
-    this.stats.probesSkipped++;
-    return false;
+    if (next !== 'suspect') this.#duty.calm();
   }
 }

@@ -4,14 +4,20 @@
  *
  * A peer is suspect at lastRx + suspect limit and dead at lastRx + D, but only when a question has been in the
  * kernel for one RTO, we are reading, and our write queue does not move: a peer that takes our bytes is alive,
- * however slowly.
+ * however slowly. What this process did not hear because it was not running does not count: limits are stretched by
+ * its lateness, and a judgement that falls due after a stall waits for a grace, twice at most without life.
  */
 import type { Cause } from './causes.ts';
+import type { Limits } from './limits.ts';
 import type { SessionPolicy } from './policy.ts';
 import type { SessionPort } from './port.ts';
 import type { Questions } from './questions.ts';
 import type { Transmitter } from './transmitter.ts';
 import { WriteWatch } from './write-watch.ts';
+
+/** A loop that stalls for ever must not postpone a true verdict for ever. */
+const MAX_GRACES = 2;
+const MIN_GRACE_MS = 1_000;
 
 export class Silence {
   /** Last life, or the moment from which silence counts. */
@@ -20,41 +26,74 @@ export class Silence {
   heard = false;
   /** We stopped reading: nothing may be concluded. */
   isPaused = false;
-  readonly deadMs: number;
+  /** A naive judge would have declared it dead by now. */
+  isCondemned = false;
 
-  readonly #intervalMs: number;
-  readonly #suspectMs: number;
-  readonly #lookEveryMs: number;
+  readonly #limits: Limits;
+  readonly #tickMs: number;
   readonly #port: SessionPort;
   readonly #questions: Questions;
   readonly #transmitter: Transmitter;
   #watch: WriteWatch | undefined;
   /** When a blocked queue was last seen to move: the peer takes our bytes, however slowly. */
   #movedMs = -Infinity;
+  #graces = 0;
+  #graceUntilMs = -Infinity;
+  /** The late wake that the newest grace was for. */
+  #gracedForMs = -Infinity;
 
-  constructor(policy: SessionPolicy, port: SessionPort, questions: Questions, transmitter: Transmitter) {
-    this.#intervalMs = policy.intervalMs;
-    this.deadMs = policy.deadAfter * policy.intervalMs;
-    this.#suspectMs = Math.ceil(policy.suspectAfter * policy.intervalMs);
-    // Often enough that a stall is known within D + D/8.
-    this.#lookEveryMs = Math.max(policy.tickMs, this.deadMs >>> 3);
+  constructor(
+    policy: SessionPolicy,
+    limits: Limits,
+    port: SessionPort,
+    questions: Questions,
+    transmitter: Transmitter,
+  ) {
+    this.#limits = limits;
+    this.#tickMs = policy.tickMs;
     this.#port = port;
     this.#questions = questions;
     this.#transmitter = transmitter;
   }
 
-  get suspectAtMs(): number {
-    return this.lastRxMs + this.#suspectMs;
+  suspectAtMs(now: number): number {
+    return Math.max(this.lastRxMs + this.#stretched(this.#limits.suspectMs, now), this.#graceUntilMs);
   }
 
   /** Earliest time of a verdict, given what speaks for the peer now. */
-  get deadAtMs(): number {
-    const at = Math.max(this.lastRxMs, this.#movedMs) + this.deadMs;
+  deadAtMs(now: number): number {
+    const deadMs = this.#stretched(this.#limits.deadMs, now);
+    const at = Math.max(Math.max(this.lastRxMs, this.#movedMs) + deadMs, this.#graceUntilMs);
     if (this.#questions.isAsked) return Math.max(at, this.#questions.answerDueMs);
     // No question gets through: the queue is stuck, or our own host keeps a frame open. Either has a full window.
-    if (this.#watch !== undefined) return Math.max(at, this.#watch.progressMs + this.deadMs);
-    if (this.#transmitter.isHeld) return Math.max(at, this.#transmitter.lastTxMs + this.deadMs);
+    if (this.#watch !== undefined) return Math.max(at, this.#watch.progressMs + deadMs);
+    if (this.#transmitter.isHeld) return Math.max(at, this.#transmitter.lastTxMs + deadMs);
     return at;
+  }
+
+  #stretched(limitMs: number, now: number): number {
+    return Math.ceil(limitMs * this.#port.lateness.stretch(now));
+  }
+
+  /**
+   * A judgement is due. If this process was not running for more than half an interval since the last life, put it
+   * off: true when it was. What waited in the sockets has been read by now; the grace is for what is still under way.
+   */
+  grace(now: number): boolean {
+    if (this.#graces >= MAX_GRACES) return false;
+    const { rxIntervalMs } = this.#limits;
+    const lateMs = this.#port.lateness.newestLaterThan(rxIntervalMs / 2);
+    if (lateMs <= this.#gracedForMs || lateMs < this.lastRxMs) return false;
+    this.#gracedForMs = lateMs;
+    this.#graces++;
+    const graceMs = Math.min(rxIntervalMs, Math.max(MIN_GRACE_MS, 4 * this.#questions.rtt.rtoMs));
+    this.#graceUntilMs = lateMs + graceMs;
+    return now < this.#graceUntilMs;
+  }
+
+  /** Silence so far would have been death to a judge that knows no more than the clock. */
+  condemn(now: number): void {
+    if (now - this.lastRxMs >= this.#limits.deadMs) this.isCondemned = true;
   }
 
   /**
@@ -62,7 +101,7 @@ export class Silence {
    * later than this a verdict would come later than published, and one who only answers would be suspect for nothing.
    */
   get askAtMs(): number {
-    return this.#questions.isAsking ? Infinity : this.lastRxMs + this.#intervalMs;
+    return this.#questions.isAsking ? Infinity : this.lastRxMs + this.#limits.rxIntervalMs;
   }
 
   /** A verdict is due but the peer was never asked, and can be. */
@@ -84,6 +123,17 @@ export class Silence {
   life(rxMs: number): void {
     this.lastRxMs = rxMs;
     this.#questions.refuted();
+    if (this.#graces !== 0) this.#pardon();
+  }
+
+  #pardon(): void {
+    this.#graces = 0;
+    this.#graceUntilMs = -Infinity;
+  }
+
+  /** Often enough that a stall is known within D + D/8. */
+  get #lookEveryMs(): number {
+    return Math.max(this.#tickMs, this.#limits.deadMs >>> 3);
   }
 
   /** Start watching a queue that does not empty. Cheap: called on every host write. */
@@ -106,7 +156,7 @@ export class Silence {
     }
     if (watch.look(now, this.#port.takenBytes())) this.#movedMs = now;
     const stalledMs = now - watch.progressMs;
-    if (stalledMs < this.deadMs || watch.stallReported) return 0;
+    if (stalledMs < this.#limits.deadMs || watch.stallReported) return 0;
     watch.stallReported = true;
     return stalledMs;
   }

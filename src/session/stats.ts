@@ -18,4 +18,8 @@ export class SessionStats {
   /** Suspect probes left out because the process's budget was used up. */
   probesSkipped = 0;
   suspicions = 0;
+  /** Times a naive judge would have declared the peer dead, and it was not: read first, or a grace of ours. */
+  killsAverted = 0;
+  /** Verdicts put off because this process had not been running. */
+  graces = 0;
 }

@@ -7,7 +7,9 @@
  * skipped, takes no number, and is owed again as soon as the outbound side is free.
  */
 import type { Random } from '../base/random.ts';
-import { Flag } from '../wire/constants.ts';
+import { Flag, PARAM_VALUE_MAX, Param } from '../wire/constants.ts';
+import { makeParam } from '../wire/param.ts';
+import type { Limits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { SessionPolicy } from './policy.ts';
 import { Sent, type SessionPort } from './port.ts';
@@ -17,6 +19,8 @@ import type { SessionStats } from './stats.ts';
 /** Spread of the send gap below one interval; narrower when a single miss already means death. */
 const JITTER = 0.25;
 const JITTER_SINGLE_MISS = 0.15;
+/** A process that runs this late tells its peers, in place of a BEAT. */
+const TOLD_LAG_MS = 100;
 
 export class Transmitter {
   /** Our DEGRADED level, carried on every frame. */
@@ -25,15 +29,17 @@ export class Transmitter {
   /** Nothing can go out: not open yet, or the outbound side refused a frame and has not called back. */
   isHeld = true;
 
-  readonly #policy: SessionPolicy;
+  readonly #tickMs: number;
+  readonly #limits: Limits;
   readonly #port: SessionPort;
   readonly #random: Random;
   readonly #questions: Questions;
   readonly #stats: SessionStats;
-  readonly #intervalMs: number;
   #gapMs = 0;
   /** Our level changed and no frame of our own has told it yet. */
   #owesLevel = false;
+  /** The peer was told that we run late, and not yet that it is over. */
+  #isLagTold = false;
   #outbox: Outbox | undefined;
   /** int32 images of u32 values: they stay small integers. */
   #nextSeq: number;
@@ -41,17 +47,18 @@ export class Transmitter {
 
   constructor(
     policy: SessionPolicy,
+    limits: Limits,
     port: SessionPort,
     random: Random,
     questions: Questions,
     stats: SessionStats,
   ) {
-    this.#policy = policy;
+    this.#tickMs = policy.tickMs;
+    this.#limits = limits;
     this.#port = port;
     this.#random = random;
     this.#questions = questions;
     this.#stats = stats;
-    this.#intervalMs = policy.intervalMs;
     this.#nextSeq = random.u32() | 0;
     this.#timestampOffset = random.u32() | 0;
   }
@@ -79,8 +86,25 @@ export class Transmitter {
     return true;
   }
 
+  /** A sign of life; while this process runs late, and once when that is over, it says how late. */
   beat(nowMs: number): boolean {
-    return this.#put(0, this.wireTime(nowMs), nowMs);
+    const lagMs = this.#port.lateness.recentLagMs(nowMs);
+    if (lagMs < TOLD_LAG_MS && !this.#isLagTold) return this.#put(0, this.wireTime(nowMs), nowMs);
+    const word = makeParam(Param.LoopLag, Math.min(lagMs, PARAM_VALUE_MAX));
+    if (!this.#put(Flag.Param, word, nowMs)) return false;
+    this.#isLagTold = lagMs >= TOLD_LAG_MS;
+    return true;
+  }
+
+  /** Ask the peer's application; returns the number asked under, -1 when nothing can go out. */
+  probe(nowMs: number): number {
+    const seq = this.#nextSeq >>> 0;
+    return this.#put(Flag.AckRequest | Flag.Probe, this.wireTime(nowMs), nowMs) ? seq : -1;
+  }
+
+  /** Owe a frame `delayMs` from now, whatever was sent before. */
+  owe(now: number, delayMs: number): void {
+    this.#gapMs = now + delayMs - this.lastTxMs;
   }
 
   /** A changed level is owed at once. */
@@ -97,6 +121,12 @@ export class Transmitter {
     outbox.holdPong(seq, timestamp);
   }
 
+  /** Tell the result of our application's check, or keep it; a second one kept takes the first one's place. */
+  answerProbe(seq: number, timestamp: number, passed: boolean, nowMs: number): void {
+    if (!this.isHeld && this.#putProbeAnswer(seq, timestamp, passed, nowMs)) return;
+    this.#openOutbox().holdProbeAnswer(seq, timestamp, passed);
+  }
+
   /** Say GOAWAY, now or as soon as the outbound side is free. */
   goAway(word: number, nowMs: number): void {
     this.#openOutbox().goAwayWord = word;
@@ -109,6 +139,10 @@ export class Transmitter {
     if (outbox === undefined) return true;
     if (outbox.hasPong && !this.#putPong(outbox.pongSeq, outbox.pongTimestamp, nowMs)) return false;
     outbox.hasPong = false;
+    const { probe } = outbox;
+    if (probe !== undefined && !this.#putProbeAnswer(probe.seq, probe.timestamp, probe.passed, nowMs))
+      return false;
+    outbox.probe = undefined;
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
       return false;
     this.#outbox = undefined;
@@ -122,7 +156,16 @@ export class Transmitter {
 
   /** An answer carries the level of the moment it leaves, not of the moment it was asked for. */
   #putPong(seq: number, timestamp: number, nowMs: number): boolean {
-    const flags = this.degraded ? Flag.Ack | Flag.Degraded : Flag.Ack;
+    return this.#putAnswer(this.degraded ? Flag.Ack | Flag.Degraded : Flag.Ack, seq, timestamp, nowMs);
+  }
+
+  /** On this one answer DEGRADED is the result of the check, not our level. */
+  #putProbeAnswer(seq: number, timestamp: number, passed: boolean, nowMs: number): boolean {
+    const flags = Flag.Ack | Flag.Probe | (passed ? 0 : Flag.Degraded);
+    return this.#putAnswer(flags, seq, timestamp, nowMs);
+  }
+
+  #putAnswer(flags: number, seq: number, timestamp: number, nowMs: number): boolean {
     if (this.#port.send(flags, seq, timestamp) === Sent.Held) {
       this.isHeld = true;
       return false;
@@ -143,7 +186,8 @@ export class Transmitter {
     }
     this.#nextSeq = (this.#nextSeq + 1) | 0;
     this.#owesLevel = false;
-    this.#questions.sent(seq, (flags & Flag.AckRequest) !== 0, result === Sent.InKernel, nowMs);
+    const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own
+    this.#questions.sent(seq, isPing, result === Sent.InKernel, nowMs);
     this.#noteSent(nowMs);
     return true;
   }
@@ -151,9 +195,9 @@ export class Transmitter {
   #noteSent(nowMs: number): void {
     this.#stats.framesSent++;
     this.lastTxMs = Math.floor(nowMs);
-    const spread = this.#policy.deadAfter === 1 ? JITTER_SINGLE_MISS : JITTER;
-    const gapMs = Math.floor(this.#intervalMs * (0.75 + spread * this.#random.next()));
+    const spread = this.#limits.ownMultiplier === 1 ? JITTER_SINGLE_MISS : JITTER;
+    const gapMs = Math.floor(this.#limits.txIntervalMs * (0.75 + spread * this.#random.next()));
     // The wheel rounds up to a tick; a duty to send must round down.
-    this.#gapMs = gapMs - this.#policy.tickMs + 1;
+    this.#gapMs = gapMs - this.#tickMs + 1;
   }
 }

@@ -4,7 +4,7 @@
  * Contract: one turn runs what Node's loop runs, in its order: timers that are due, then everything ready in the poll
  * phase, then the immediates that were set before this phase. After each callback its `nextTick` queue is emptied.
  * Three clocks can come apart as they do on a machine: monotonic (`now`) stands still during suspend, the boot clock
- * (`bootMs`) goes on, the wall clock (`wallMs`) can be stepped. Callbacks that throw leave `turn` with the rest of
+ * (`boot`) goes on, the wall clock (`wallMs`) can be stepped. Callbacks that throw leave `turn` with the rest of
  * the loop intact.
  * Cost: timers are kept sorted in an array, meant for tens of them, not thousands: a scheduler needs one.
  * Source: libuv's loop order (timers, poll, check), docs.libuv.org/en/v1.x/design.html.
@@ -63,13 +63,13 @@ export class VirtualClock implements Clock, TimerHost {
   }
 
   /** Time since boot, suspend included, ms. */
-  bootMs(): number {
+  boot(): number {
     return this.#nowMs + this.#sleptMs;
   }
 
   /** Wall-clock time, ms since the epoch. */
   wallMs(): number {
-    return this.bootMs() + this.#wallOffsetMs;
+    return this.boot() + this.#wallOffsetMs;
   }
 
   /** Somebody sets the wall clock; no other clock moves. */

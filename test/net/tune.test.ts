@@ -1,5 +1,6 @@
 /** Kernel keepalive and Nagle: what is asked, what reaches the socket, what is reported, what is refused. */
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer, Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { TUNE_DEFAULTS, tuneServer, tuneSocket } from '../../src/net/tune.ts';
@@ -8,6 +9,21 @@ import { closeAll, listening, socketPair, tame } from '../support/sockets.ts';
 afterEach(closeAll);
 
 const takesAll = Socket.prototype.setKeepAlive.length >= 4;
+
+const PROC_TCP = '/proc/net/tcp';
+const lacksProc = existsSync(PROC_TCP) ? '' : ` [needs ${PROC_TCP}: not on this system]`;
+/** Field `tr` of the kernel's table: a keepalive timer is running. */
+const KEEPALIVE_TIMER = 2;
+
+/** The kernel's own timer of a connection between two IPv4 ends: which kind, and when it fires. */
+function kernelTimer(socket: Socket): { kind: number; inMs: number } {
+  const hexPort = (port = 0): string => port.toString(16).toUpperCase().padStart(4, '0');
+  const [local, remote] = [`:${hexPort(socket.localPort)}`, `:${hexPort(socket.remotePort)}`];
+  const rows = readFileSync(PROC_TCP, 'latin1').split('\n').map((row) => row.trim().split(/\s+/));
+  const row = rows.find((fields) => fields[1]?.endsWith(local) && fields[2]?.endsWith(remote));
+  const [kind, ticks] = (row?.[5] ?? ':').split(':').map((hex) => Number.parseInt(hex, 16)) as [number, number];
+  return { kind, inMs: ticks * 10 };
+}
 
 /** Records what is asked of a socket, and asks it. */
 function spied(socket: Socket): { socket: Socket; calls: unknown[][] } {
@@ -50,6 +66,18 @@ describe('tuneSocket', () => {
       ['setNoDelay', false],
       ['setKeepAlive', true, 1_000, 2_000, 127],
     ]);
+  });
+
+  test.skipIf(lacksProc !== '')(`the kernel holds the timer that was asked for${lacksProc}`, async () => {
+    const { accepted } = await socketPair();
+    expect(kernelTimer(accepted).kind).not.toBe(KEEPALIVE_TIMER);
+    tuneSocket(accepted, { keepAlive: { idleMs: 60_000 } });
+    const { kind, inMs } = kernelTimer(accepted);
+    expect(kind).toBe(KEEPALIVE_TIMER);
+    expect(inMs).toBeLessThanOrEqual(60_000);
+    expect(inMs).toBeGreaterThan(30_000);
+    tuneSocket(accepted, { keepAlive: false });
+    expect(kernelTimer(accepted).kind).not.toBe(KEEPALIVE_TIMER);
   });
 
   test('keepAlive false switches it off, and says that nothing is found then', async () => {

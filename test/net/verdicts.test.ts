@@ -282,7 +282,10 @@ describe('listeners that throw', () => {
       const silent = [await world.link(), await world.link(), await world.link()];
       const lively = await world.link();
       await world.time.pass(2_000);
-      for (const { peer } of silent) peer.answers = false;
+      for (const { peer } of silent) {
+        peer.answers = false;
+        peer.send(0); // the last life of all at the same moment, so that they are judged together
+      }
       world.log.hub.on(event, () => {
         throw new Error('listener');
       });

@@ -149,7 +149,7 @@ describe('duty', () => {
     ]);
     expect(end.sent[1]!.flags).toBe(Flag.Ack | Flag.Degraded);
     expect(end.eventTypes).toEqual(['up']);
-    expect(end.session.deadline()).toBe(Infinity);
+    expect(end.session.deadline(world.nowMs)).toBe(Infinity);
   });
 
   it('before the connection stands nothing is sent, whatever changes', () => {

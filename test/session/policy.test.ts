@@ -19,6 +19,11 @@ describe('sessionPolicy', () => {
       ask: 'when-silent',
       preciseRtt: false,
       firstLifeMs: Infinity,
+      probeEveryMs: Infinity,
+      probeLimitMs: 5_000,
+      maxReadPausedMs: 60_000,
+      advice: false,
+      record: false,
       tickMs: 10,
     });
     expect(Object.isFrozen(policy)).toBe(true);
@@ -52,6 +57,9 @@ describe('sessionPolicy', () => {
     { ask: 'always' },
     { preciseRtt: true },
     { firstLifeMs: 1 },
+    { probeEveryMs: 5_000, probeLimitMs: 1 },
+    { maxReadPausedMs: Infinity },
+    { advice: true, record: true },
     { firstLifeMs: Infinity },
   ] as SessionOptions[])('takes %j', (options) => {
     expect(sessionPolicy(options)).toMatchObject(options.deadAfter === 1 ? { deadAfter: 1 } : options);
@@ -71,7 +79,13 @@ describe('sessionPolicy', () => {
     [{ role: 'Full' }, RangeError, 'role', '"Full"'],
     [{ role: 1 }, RangeError, 'role', '1'],
     [{ ask: 'never' }, RangeError, 'ask', '"never"'],
-    [{ preciseRtt: 1 }, RangeError, 'preciseRtt', '1'],
+    [{ preciseRtt: 1 }, TypeError, 'preciseRtt', '1'],
+    [{ advice: 'yes' }, TypeError, 'advice', '"yes"'],
+    [{ record: 0 }, TypeError, 'record', '0'],
+    [{ probeEveryMs: 999 }, RangeError, 'probeEveryMs', '999'],
+    [{ probeLimitMs: 0 }, RangeError, 'probeLimitMs', '0'],
+    [{ probeEveryMs: 2_000, probeLimitMs: 2_001 }, RangeError, 'probeLimitMs', '2001'],
+    [{ maxReadPausedMs: 0 }, RangeError, 'maxReadPausedMs', '0'],
     [{ firstLifeMs: 0.5 }, RangeError, 'firstLifeMs', '0.5'],
   ] as [object, new () => Error, string, string][])('refuses %j', (options, kind, name, value) => {
     const attempt = (): unknown => sessionPolicy(options as SessionOptions);

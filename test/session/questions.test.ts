@@ -1,11 +1,12 @@
 /** Questions and answers: what a round trip may be concluded from, since when the peer is asked, when to ask again. */
 import { describe, expect, it } from 'vitest';
 import { sessionPolicy } from '../../src/session/index.ts';
+import { Limits } from '../../src/session/limits.ts';
 import { Questions, UNMATCHED } from '../../src/session/questions.ts';
 
 /** T 1000, M 3. Wire time here is the clock itself. */
 const make = (preciseRtt = false): Questions => {
-  const questions = new Questions(sessionPolicy({ intervalMs: 1000, preciseRtt }));
+  const questions = new Questions(new Limits(sessionPolicy({ intervalMs: 1000 })), preciseRtt);
   questions.restart(10_000);
   return questions;
 };

@@ -21,6 +21,9 @@ export interface Target {
   readonly process: LabProcess;
   /** The link on the fault's side; undefined when a scripted peer is there. */
   readonly end: End | undefined;
+  readonly intervalMs: number;
+  /** When the history ends. */
+  readonly lengthMs: number;
   /** A standstill of this length is over. */
   countAverted(process: LabProcess, stoodStillMs: number): void;
 }
@@ -37,6 +40,7 @@ const STRIKES: Record<FaultKind, Strike> = {
     target.process.stall(forMs);
     target.world.at(target.world.nowMs + forMs, () => target.countAverted(target.process, forMs));
   },
+  thrash: (target, forMs) => thrash(target, target.world.nowMs + forMs),
   freeze: (target, forMs) => freeze(target, forMs),
   suspend: ({ process }, forMs) => process.suspend(forMs),
   'wall-step': ({ process }, forMs) => process.stepWall(forMs % 2 === 0 ? DAY_MS : -DAY_MS),
@@ -74,6 +78,14 @@ function ifOpen({ observer }: End, action: () => void): void {
 
 function whenRunning(end: End, action: () => void): void {
   end.process.post(() => ifOpen(end, action));
+}
+
+/** Blocked for 0.6 of every interval, as long as it lasts: F62. */
+function thrash(target: Target, untilMs: number): void {
+  const { process, world, intervalMs } = target;
+  if (world.nowMs >= Math.min(untilMs, target.lengthMs)) return;
+  process.stall(0.6 * intervalMs);
+  world.at(world.nowMs + intervalMs, () => thrash(target, untilMs));
 }
 
 function freeze(target: Target, forMs: number): void {

@@ -26,6 +26,7 @@ const FAULTS: readonly FaultKind[] = [
   'stall',
   'stall',
   'stall',
+  'thrash',
   'freeze',
   'suspend',
   'wall-step',
@@ -68,6 +69,10 @@ export function generatePlan(seed: number): Plan {
   const longestMs = Math.max(...connections.map(({ intervalMs, deadAfter }) => intervalMs * deadAfter));
   const lengthMs = longestMs * dice.whole(6, 14) + 2_000;
   const faults = Array.from({ length: dice.whole(0, 4) }, () => fault(dice, connections, lengthMs));
+  for (const thrash of faults.filter(({ kind }) => kind === 'thrash')) {
+    // A loop that stalls for ever matters most when somebody dies meanwhile.
+    if (dice.chance(0.6)) faults.push({ ...thrash, kind: 'black-hole', forMs: Number.POSITIVE_INFINITY });
+  }
   faults.sort((a, b) => a.atMs - b.atMs);
   const withTraffic = connections.map((plan) => ({ ...plan, traffic: traffic(dice, plan, lengthMs) }));
   return { seed, lengthMs, connections: withTraffic, faults };

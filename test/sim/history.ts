@@ -123,6 +123,11 @@ class History {
         if (event === 'degraded') end?.observer.degraded();
       });
     }
+    hub.on('self-late', (_none, detail) => this.#say(`self-late ${JSON.stringify(detail)}`));
+    hub.on('resumed', (_none, detail) => {
+      this.#say(`resumed ${JSON.stringify(detail)}`);
+      for (const { observer, process } of this.#ends.values()) if (process.hub === hub) observer.freshWindow();
+    });
     hub.on('closed', (link: Link, detail: ClosedDetail) => {
       const end = this.#ends.get(link);
       this.#say(`${end?.observer.name} closed ${JSON.stringify(detail)}`);
@@ -262,6 +267,8 @@ class History {
       world: this.#world,
       connection: wired.connection,
       process: fault.side === 'near' ? this.#near : wired.farProcess,
+      intervalMs: wired.plan.intervalMs,
+      lengthMs: this.#plan.lengthMs,
       end: fault.side === 'near' ? wired.near : wired.far,
       countAverted: (process, forMs) => this.#countAverted(process, forMs),
     });
@@ -285,11 +292,14 @@ function hostFrameLength(bytes: Uint8Array, start: number, end: number): number 
 
 /** Run a plan to its end. Never throws: what a program of the lab throws is a violation too. */
 export async function runHistory(plan: Plan): Promise<HistoryResult> {
-  const history = new History(plan);
+  let history: History | undefined;
   try {
+    history = new History(plan);
     await history.run();
   } catch (error) {
-    history.complain('0-exception', error instanceof Error ? `${error.stack}` : String(error));
+    const text = error instanceof Error ? `${error.stack}` : String(error);
+    if (history !== undefined) history.complain('0-exception', text);
+    else return { violations: [{ invariant: '0-exception', text }], log: [text], deaths: 0, averted: 0 };
   }
   const { violations, log, deaths, averted } = history;
   return { violations, log, deaths, averted };

@@ -18,7 +18,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-drain',
     file: 'src/session/session.ts',
-    find: 'if (!polled) return NEEDS_POLL;',
+    find: 'return NEEDS_POLL;',
+    replace: '',
+  },
+  {
+    name: 'unbounded-grace',
+    file: 'src/session/silence.ts',
+    find: 'if (this.#graces >= MAX_GRACES) return false;',
     replace: '',
   },
   {
@@ -42,8 +48,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sends-are-life',
     file: 'src/session/silence.ts',
-    find: 'const at = Math.max(this.lastRxMs, this.#movedMs) + this.deadMs;',
-    replace: 'const at = Math.max(this.lastRxMs, this.#movedMs, this.#transmitter.lastTxMs) + this.deadMs;',
+    find: 'Math.max(this.lastRxMs, this.#movedMs) + deadMs',
+    replace: 'Math.max(this.lastRxMs, this.#movedMs, this.#transmitter.lastTxMs) + deadMs',
   },
   {
     name: 'pause-ignored',

@@ -184,6 +184,11 @@ export class Observer {
   resumed(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
+    this.freshWindow();
+  }
+
+  /** Silence counts anew: after our pause, or after sleep. */
+  freshWindow(): void {
     this.#lifeMs = this.#nowMs;
   }
 
@@ -257,15 +262,15 @@ export class Observer {
     const queueMs = Math.max(socket.progressMs, isQueued ? socket.queuedSinceMs : Number.NEGATIVE_INFINITY);
     const openMs = this.frameOpenMs < Number.POSITIVE_INFINITY ? this.#lastSentMs : Number.NEGATIVE_INFINITY;
     const fromMs = Math.max(this.#lifeMs, queueMs, openMs);
-    const standstillMs = this.#stoodStillMs(0) > 0 ? this.#stoodStillMs(this.#lifeMs) : 0;
-    const wasLate = this.#options.process.standstills.length > 0;
+    const standsMs = this.#options.process.standstills.map(({ fromMs, toMs }) => Math.min(toMs, this.#nowMs) - fromMs);
+    const longestMs = Math.max(0, ...standsMs);
     // A queue is looked at eight times per D, so its last move is known that much later.
     const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + TICK_MS : 0;
     // Where we could not ask in time, the question's own time-out follows the moment we could.
     if (this.#nowMs <= this.#blockedUntilMs + rtoMs(link) + TICK_MS + EARLY_MS) return;
-    const boundMs = wasLate
-      ? 2 * link.detectionBoundMs + standstillMs
-      : link.detectionTimeMs + TICK_MS + EARLY_MS;
+    // The score at its worst doubles the limits; life is read, and the verdict spoken, up to a standstill late.
+    const lateMs = link.detectionTimeMs + link.detectionBoundMs + 2 * longestMs + TICK_MS;
+    const boundMs = longestMs > 0 ? lateMs : link.detectionTimeMs + TICK_MS + EARLY_MS;
     const silentMs = this.#nowMs - fromMs;
     if (silentMs > boundMs + looksMs) {
       complain('2-found-late', `${this.name} silent for ${silentMs} ms, bound ${boundMs + looksMs}`);

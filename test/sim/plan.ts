@@ -43,6 +43,8 @@ export type FaultKind =
   | 'lose-back'
   | 'black-hole'
   | 'stall'
+  /** The loop is blocked for most of every interval. */
+  | 'thrash'
   | 'freeze'
   | 'suspend'
   | 'wall-step'

@@ -6,6 +6,7 @@
  */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import {
+  Lateness,
   NEEDS_POLL,
   Sent,
   type SentResult,
@@ -51,6 +52,8 @@ export class World {
   readonly random: Random;
   readonly wheel: TimerWheel<SessionEnd>;
   readonly tickMs: number;
+  /** How late the one process of this world runs. */
+  readonly lateness = new Lateness();
   /** Pending arrivals and scripted actions, by time, then by order of planning. */
   #plan: { atMs: number; order: number; run: () => void }[] = [];
   #order = 0;
@@ -189,7 +192,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
 
   open(phase = 0): void {
     this.session.open(this.world.nowMs, phase);
-    this.#timer = this.world.wheel.arm(this.session.deadline(), this);
+    this.#timer = this.world.wheel.arm(this.session.deadline(this.world.nowMs), this);
   }
 
   /** False when it must be woken again after a poll. */
@@ -210,7 +213,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
   /** Whatever may have moved the deadline earlier is followed by this. */
   act(change: (session: Session, nowMs: number) => void): void {
     change(this.session, this.world.nowMs);
-    if (this.#timer !== 0) this.world.wheel.rearm(this.#timer, this.session.deadline());
+    if (this.#timer !== 0) this.world.wheel.rearm(this.#timer, this.session.deadline(this.world.nowMs));
   }
 
   // ---- the connection ------------------------------------------------------
@@ -223,7 +226,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
 
   pause(): void {
     this.#unread = [];
-    this.session.pause();
+    this.session.pause(this.world.nowMs);
   }
 
   resume(): void {
@@ -279,6 +282,14 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
       this.carry(frame);
     }
     return this.outbound;
+  }
+
+  get lateness(): Lateness {
+    return this.world.lateness;
+  }
+
+  check(): boolean {
+    return false;
   }
 
   allowProbe(): boolean {

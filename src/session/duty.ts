@@ -1,0 +1,117 @@
+/**
+ * What this side owes and when: kept answers, probes of a suspect, questions on every link, business probes, and to
+ * be heard within every interval. At most one frame of our own per wake.
+ */
+
+import type { Announcer } from './announcer.ts';
+import { BusinessProbe } from './business.ts';
+import type { Limits } from './limits.ts';
+import type { Peer } from './peer.ts';
+import type { SessionPolicy } from './policy.ts';
+import type { SessionPort } from './port.ts';
+import type { Questions } from './questions.ts';
+import type { Silence } from './silence.ts';
+import type { LinkState } from './states.ts';
+import type { SessionStats } from './stats.ts';
+import { SuspectProbes } from './suspect-probes.ts';
+import type { Transmitter } from './transmitter.ts';
+
+/** The parts of a session that its duty looks at. */
+export interface DutyParts {
+  readonly policy: SessionPolicy;
+  readonly limits: Limits;
+  readonly port: SessionPort;
+  readonly stats: SessionStats;
+  readonly peer: Peer;
+  readonly questions: Questions;
+  readonly silence: Silence;
+  readonly transmitter: Transmitter;
+  readonly announcer: Announcer;
+}
+
+export class Duty {
+  business: BusinessProbe | undefined;
+  readonly #parts: DutyParts;
+  #probes: SuspectProbes | undefined;
+
+  constructor(parts: DutyParts) {
+    this.#parts = parts;
+  }
+
+  /** The connection stands: business probes are owed from now on, if wished. */
+  open(now: number): void {
+    const { probeEveryMs, probeLimitMs } = this.#parts.policy;
+    if (probeEveryMs !== Infinity) this.business = new BusinessProbe(now, probeEveryMs, probeLimitMs);
+  }
+
+  /** The peer is suspect: ask at RTT speed. */
+  suspect(now: number): void {
+    this.#probes = new SuspectProbes(now, this.#parts.questions.rtt.rtoMs);
+  }
+
+  /** Suspicion is over. */
+  calm(): void {
+    this.#probes = undefined;
+  }
+
+  /** When something is owed next, ms; Infinity for one who only answers, or while nothing can go out. */
+  get nextMs(): number {
+    const { policy, transmitter, silence, questions } = this.#parts;
+    if (policy.role === 'responder' || transmitter.isHeld) return Infinity;
+    let next = Math.min(transmitter.dueMs, silence.askAtMs, questions.askAtMs);
+    if (this.#probes !== undefined) next = Math.min(next, this.#probes.nextMs);
+    if (this.business !== undefined) next = Math.min(next, this.business.nextMs);
+    return next;
+  }
+
+  /** Send what is due. */
+  perform(state: LinkState, now: number, nowMs: number): void {
+    const { policy, transmitter } = this.#parts;
+    if (state === 'closed' || transmitter.isHeld) return;
+    if (!transmitter.emptyOutbox(nowMs) || policy.role === 'responder') return;
+    if (this.#probe(now, nowMs) || this.#askBusiness(now, nowMs)) return;
+    const { questions, silence, announcer } = this.#parts;
+    if (now >= questions.askAtMs) {
+      const unansweredMs = questions.unansweredMs(now);
+      transmitter.ping(nowMs);
+      if (state === 'up' && unansweredMs >= 0) announcer.oneWay(unansweredMs);
+    } else if (now >= silence.askAtMs) {
+      transmitter.ping(nowMs);
+    } else if (now >= transmitter.dueMs) {
+      if (this.#mustAsk(now)) transmitter.ping(nowMs);
+      else transmitter.beat(nowMs);
+    }
+  }
+
+  #mustAsk(now: number): boolean {
+    const { policy, limits, peer, questions } = this.#parts;
+    if (questions.full) return false;
+    return policy.ask === 'always' || now - peer.lastVoluntaryMs >= limits.rxIntervalMs;
+  }
+
+  /** True when a suspect probe was due and went out (or was held). */
+  #probe(now: number, nowMs: number): boolean {
+    const { port, stats, transmitter } = this.#parts;
+    if (this.#probes === undefined || now < this.#probes.nextMs) return false;
+    if (port.allowProbe(this.#probes.take())) {
+      transmitter.ping(nowMs);
+      return true;
+    }
+    stats.probesSkipped++;
+    return false;
+  }
+
+  /** True when a business probe was due and went out (or was held). */
+  #askBusiness(now: number, nowMs: number): boolean {
+    const { announcer, transmitter } = this.#parts;
+    const business = this.business;
+    if (business === undefined || now < business.nextMs) return false;
+    const overdue = business.overdue(now);
+    if (overdue !== undefined)
+      announcer.tell({ type: 'business', outcome: overdue, failures: business.failures });
+    if (this.business === undefined || now < business.dueMs || business.isWaiting) return false;
+    const seq = transmitter.probe(nowMs);
+    if (seq >= 0) business.sent(seq, now);
+    return true;
+  }
+}

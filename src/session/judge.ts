@@ -1,0 +1,76 @@
+/**
+ * Suspicion and verdict. Called only after the sockets were read (see `NEEDS_POLL`), so what is judged here is
+ * silence, not our own lateness; where this process was not running, a grace comes first.
+ */
+import type { Cause } from './causes.ts';
+import type { Duty, DutyParts } from './duty.ts';
+import type { FlightRecorder } from './flight-recorder.ts';
+import type { LinkState, Trigger } from './states.ts';
+
+/** The session, as its judge sees it. */
+export interface JudgeOwner {
+  readonly state: LinkState;
+  readonly recorder: FlightRecorder | undefined;
+  move(trigger: Trigger): void;
+}
+
+export class Judge {
+  readonly #owner: JudgeOwner;
+  readonly #parts: DutyParts;
+  readonly #duty: Duty;
+
+  constructor(owner: JudgeOwner, parts: DutyParts, duty: Duty) {
+    this.#owner = owner;
+    this.#parts = parts;
+    this.#duty = duty;
+  }
+
+  get #maySuspect(): boolean {
+    const { state } = this.#owner;
+    return this.#parts.limits.multiplier > 1 && (state === 'opening' || state === 'up');
+  }
+
+  /** When the next judgement falls due, ms; Infinity while nothing may be concluded. */
+  atMs(now: number): number {
+    const { policy, silence } = this.#parts;
+    if (silence.isPaused || policy.role === 'responder') return Infinity;
+    return this.#maySuspect ? silence.suspectAtMs(now) : silence.deadAtMs(now);
+  }
+
+  judge(now: number, nowMs: number): void {
+    const { peer, silence, stats, transmitter } = this.#parts;
+    if (silence.grace(now)) {
+      stats.graces++;
+      silence.condemn(now);
+      return;
+    }
+    if (this.#maySuspect) this.#suspect(now);
+    if (this.#owner.state === 'closed' || now < silence.deadAtMs(now)) return;
+    if (silence.mustAsk) transmitter.ping(nowMs);
+    else if (this.#owner.state === 'leaving') this.finish(peer.hasLeft ? 'left' : 'local');
+    else this.#die(now);
+  }
+
+  /** Leaving is over. */
+  finish(cause: Cause): void {
+    this.#owner.move('end');
+    this.#parts.port.notify({ type: 'ended', cause });
+  }
+
+  #suspect(now: number): void {
+    const { announcer, limits, silence, stats } = this.#parts;
+    this.#owner.move('silence');
+    stats.suspicions++;
+    this.#duty.suspect(now);
+    announcer.suspect(now - silence.lastRxMs, limits.deadMs, this.#owner.recorder?.read());
+  }
+
+  #die(now: number): void {
+    const { limits, port, silence } = this.#parts;
+    const { cause, lastRxMs } = silence;
+    const recent = this.#owner.recorder?.read();
+    this.#owner.move('end');
+    const verdict = { cause, silentMs: now - lastRxMs, limitMs: limits.deadMs };
+    port.notify({ type: 'dead', ...verdict, ...(recent && { recent }) });
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * What a valid frame means: an answer to one of our questions, or a frame of the peer's own that may tell something
+ * and may ask something. Only a PING is ever answered, so every exchange ends after one answer.
+ */
+import { Flag, Param } from '../wire/constants.ts';
+import { paramId } from '../wire/param.ts';
+import type { Advice } from './advice.ts';
+import type { Duty, DutyParts } from './duty.ts';
+import { UNMATCHED } from './questions.ts';
+import type { LinkState } from './states.ts';
+
+/** Pings of our own that come back as pings before we believe that nobody but an echo is there. */
+const MAX_REFLECTED = 3;
+
+/** What the receiver cannot decide alone: it changes the link's state. */
+export interface ReceiverOwner {
+  readonly state: LinkState;
+  readonly advice: Advice | undefined;
+  peerLeaves(goAwayWord: number): void;
+  reflected(): void;
+}
+
+export class Receiver {
+  readonly #owner: ReceiverOwner;
+  readonly #parts: DutyParts;
+  readonly #duty: Duty;
+  #reflections = 0;
+
+  constructor(owner: ReceiverOwner, parts: DutyParts, duty: Duty) {
+    this.#owner = owner;
+    this.#parts = parts;
+    this.#duty = duty;
+  }
+
+  answer(flags: number, seq: number, timestamp: number, nowMs: number): void {
+    const { announcer, peer, questions, stats, transmitter } = this.#parts;
+    if (this.#answersProbe(flags, seq)) return;
+    const isProbe = (flags & Flag.Probe) !== 0;
+    const rttMs = questions.answered(seq, timestamp, transmitter.wireTime(nowMs), isProbe, nowMs);
+    if (rttMs === UNMATCHED) {
+      stats.pongsUnmatched++;
+      return;
+    }
+    stats.pongsMatched++;
+    if (!isProbe) this.#peerLevel((flags & Flag.Degraded) !== 0);
+    if (rttMs >= 0) {
+      peer.jitter.answer(rttMs);
+      const trend = this.#owner.advice?.trend;
+      if (trend?.sample(rttMs)) {
+        announcer.tell({
+          type: 'rtt-trend',
+          isRaised: trend.isRaised,
+          rttMs,
+          baselineMs: trend.baselineMs,
+        });
+      }
+    }
+    announcer.pong(seq, rttMs);
+  }
+
+  /** An answer to our business probe, whose flags are the outcome. */
+  #answersProbe(flags: number, seq: number): boolean {
+    const { announcer, stats } = this.#parts;
+    const { business } = this.#duty;
+    if (business === undefined) return false;
+    const isChecked = (flags & Flag.Probe) !== 0;
+    const said = isChecked ? ((flags & Flag.Degraded) === 0 ? 'ok' : 'failed') : 'unknown';
+    const outcome = business.answered(seq, said);
+    if (outcome === undefined) return false;
+    stats.pongsMatched++;
+    if (!isChecked) this.#peerLevel((flags & Flag.Degraded) !== 0);
+    announcer.tell({ type: 'business', outcome, failures: business.failures });
+    return true;
+  }
+
+  own(flags: number, seq: number, word: number, nowMs: number): void {
+    const { peer, port, transmitter } = this.#parts;
+    if (peer.hear(flags, seq, word, nowMs)) {
+      this.#peerLevel((flags & Flag.Degraded) !== 0);
+      const isInfo = (flags & Flag.Param) !== 0 && paramId(word) === Param.GoAwayInfo;
+      if ((flags & Flag.GoAway) !== 0) this.#owner.peerLeaves(isInfo ? word : 0);
+    }
+    if (
+      (flags & Flag.AckRequest) === 0 ||
+      this.#owner.state === 'closed' ||
+      this.#isReflected(seq, word, nowMs)
+    )
+      return;
+    if ((flags & Flag.Probe) !== 0 && port.check(seq, word)) return;
+    transmitter.answer(seq, word, nowMs);
+  }
+
+  /** Our own pings keep coming back: an echo must not pass for a peer. */
+  #isReflected(seq: number, timestamp: number, nowMs: number): boolean {
+    const { questions, transmitter } = this.#parts;
+    if (!questions.isOwn(seq, timestamp, transmitter.wireTime(nowMs), nowMs)) return false;
+    if (++this.#reflections < MAX_REFLECTED) return false;
+    this.#owner.reflected();
+    return true;
+  }
+
+  #peerLevel(degraded: boolean): void {
+    const { announcer, peer } = this.#parts;
+    if (degraded === peer.degraded) return;
+    peer.degraded = degraded;
+    announcer.tell({ type: 'degraded', degraded });
+  }
+}
