@@ -17,7 +17,7 @@ export interface ListenOptions {
 
 const LISTEN_DEFAULTS = Object.freeze({ port: 0, host: '127.0.0.1', backlog: 4_096 });
 
-export function checkListenOptions(
+function checkListenOptions(
   options: ListenOptions,
 ): Required<Omit<ListenOptions, 'path'>> & { path?: string } {
   knownKeys('options', options, ['port', 'host', 'path', 'backlog']);

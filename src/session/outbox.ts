@@ -1,7 +1,7 @@
 /**
  * Answers and notices that fell due while the outbound side was blocked (a host frame open, or the socket not
- * draining). Bounded by kind, whatever the peer sends: the newest PONG, one PROBE answer, one GOAWAY. A held frame takes its
- * sequence number only when it is really sent.
+ * draining). Bounded by kind, whatever the peer sends: the newest PONG, one PROBE answer, one GOAWAY. A held frame
+ * takes its sequence number only when it is really sent.
  */
 export class Outbox {
   hasPong = false;

@@ -18,7 +18,7 @@ export interface SessionOptions {
   role?: 'full' | 'responder' | undefined;
   /** when-silent: ask only a silent peer. always: every beat of ours is a PING (RTT at every interval). */
   ask?: 'when-silent' | 'always' | undefined;
-  /** Close a link that said nothing valid this long after it opened, ms > 0. Infinity (default): the verdict decides. */
+  /** Close a link that said nothing valid this long after it opened, ms >= 1. Infinity (default): never. */
   firstLifeMs?: number | undefined;
   /** Ask the peer's application this often, ms >= 1 000. Infinity (default): never; 60 000 is a good choice. */
   probeEveryMs?: number | undefined;

@@ -90,12 +90,11 @@ export class Receiver {
     transmitter.answer(seq, word, nowMs);
   }
 
-  /** Our own pings keep coming back: an echo must not pass for a peer. */
+  /** Our own ping comes back: it is not answered, and when that goes on, an echo must not pass for a peer. */
   #isReflected(seq: number, timestamp: number, nowMs: number): boolean {
     const { questions, transmitter } = this.#parts;
     if (!questions.isOwn(seq, timestamp, transmitter.wireTime(nowMs), nowMs)) return false;
-    if (++this.#reflections < MAX_REFLECTED) return false;
-    this.#owner.reflected();
+    if (++this.#reflections === MAX_REFLECTED) this.#owner.reflected();
     return true;
   }
 

@@ -11,7 +11,7 @@ import type { World } from './worlds.ts';
 const SWEPT_BYTES = 300;
 const LARGEST_BYTES = 70_000;
 
-export class Payloads {
+class Payloads {
   readonly #random: Random;
   #swept = 0;
   made = 0;

@@ -85,6 +85,7 @@ describe('sockets that carry a link', () => {
     const log = new HubLog();
     const socket = tlsClient(where as { port: number });
     const link = log.hub.attach(socket, { firstPhase: 0 });
+    expect(log.hub.scheduler.size).toBe(0); // no clock runs yet
     await once(socket, 'secureConnect');
     expect(link.state).toBe('opening');
     await log.next('up', link);
@@ -102,15 +103,14 @@ describe('sockets that carry a link', () => {
     expect(log.hub.scheduler.size).toBe(0);
   });
 
-  test('bytes of `head` come first, before what the socket holds', async () => {
+  test('bytes of `head` come first, then what the socket holds, then what is on its way', async () => {
     const { accepted, connected } = await socketPair('tcp', { pauseOnConnect: true });
     const peer = new RawPeer(connected);
-    const frames = [peer.frame(Flag.AckRequest, 1), peer.frame(Flag.AckRequest, 2)] as const;
-    const bytes = Buffer.concat(frames);
-    connected.write(bytes.subarray(7));
-    await settleReadable(accepted);
+    const bytes = Buffer.concat([1, 2, 3].map((timestamp) => peer.frame(Flag.AckRequest, timestamp)));
+    accepted.unshift(bytes.subarray(7, 29));
+    connected.write(bytes.subarray(29));
     new HubLog().hub.attach(accepted, { head: bytes.subarray(0, 7) });
-    expect((await peer.seen(2, Flag.Ack)).map(({ timestamp }) => timestamp)).toEqual([1, 2]);
+    expect((await peer.seen(3, Flag.Ack)).map(({ timestamp }) => timestamp)).toEqual([1, 2, 3]);
   });
 
   test('damage in `head` before the connection stands ends the link and leaves no timer', async () => {
@@ -125,11 +125,6 @@ describe('sockets that carry a link', () => {
     expect(log.hub.scheduler.size).toBe(0);
   });
 });
-
-async function settleReadable(socket: Socket): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(socket.destroyed).toBe(false);
-}
 
 describe('sockets that are refused with HB_ERR_SOCKET_STATE', () => {
   const refused = (socket: Socket, why: RegExp): void => {

@@ -2,17 +2,30 @@
  * The writing side: no heartbeat inside a host frame whatever the timing, bounded memory when the peer does not read,
  * and what is held comes out when the socket drains. On plain TCP and on TLS, where every write completes later.
  */
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { FrameBuffer } from '../../src/net/frame-buffer.ts';
 import { kernelTakenBytes } from '../../src/net/handle.ts';
+import { Outbound } from '../../src/net/outbound.ts';
 import { OutboundFraming } from '../../src/net/outbound-framing.ts';
 import type { Link } from '../../src/net/types.ts';
 import { lengthPrefixedFrame, lengthPrefixedFrameLength } from '../../src/server/length-prefix.ts';
+import { Sent } from '../../src/session/port.ts';
 import { Flag } from '../../src/wire/constants.ts';
 import { recordingHost } from '../support/hosts.ts';
 import { HubLog } from '../support/hub-log.ts';
 import { ManualTime, settle } from '../support/manual-time.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { closeAll, eventually, type Kind, socketPair } from '../support/sockets.ts';
+import {
+  closeAll,
+  eventually,
+  type Kind,
+  listening,
+  newSocket,
+  socketPair,
+  tame,
+} from '../support/sockets.ts';
 
 afterEach(closeAll);
 
@@ -157,6 +170,11 @@ describe('OutboundFraming', () => {
     expect(() => framing.accept(Buffer.from('B\n'))).toThrow(code('HB_ERR_HOST_MAGIC'));
     framing.accept(Buffer.from('i\n'));
     expect(framing.isOpen).toBe(false);
+    const fixed = new OutboundFraming(() => 3); // would decide at the first byte
+    fixed.accept(Buffer.from('H'));
+    expect(() => fixed.accept(Buffer.from('Bx'))).toThrow(code('HB_ERR_HOST_MAGIC'));
+    fixed.accept(Buffer.from('ix'));
+    expect(fixed.isOpen).toBe(false);
   });
 
   test('a host function that throws changes nothing', () => {
@@ -173,6 +191,20 @@ describe('OutboundFraming', () => {
     framing.accept(Buffer.of(0));
     expect(framing.isOpen).toBe(false);
   });
+});
+
+test('a frame that Node keeps is not overwritten by the next one that uses the scratch memory', async () => {
+  const server = createServer();
+  const accepting = once(server, 'connection') as Promise<[Socket]>;
+  const where = await listening(server, 'tcp');
+  const socket = newSocket();
+  socket.connect({ ...where }); // until it stands, every write is kept
+  const scratch = new FrameBuffer();
+  const outbound = new Outbound(socket, { onFlushed() {}, onFree() {} }, scratch, undefined, false);
+  expect(outbound.send(Flag.AckRequest, 7, 8)).toBe(Sent.Queued);
+  scratch.put(0, 0, 1, 1);
+  const peer = new RawPeer(tame((await accepting)[0]));
+  expect(await peer.seen(1)).toEqual([{ flags: Flag.AckRequest, seq: 7, timestamp: 8 }]);
 });
 
 describe('a peer that does not read', () => {

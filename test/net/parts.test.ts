@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { FrameBuffer } from '../../src/net/frame-buffer.ts';
 import { defaultHub } from '../../src/net/hub.ts';
-import { ProbeBudget } from '../../src/session/probe-budget.ts';
 import { causeOfSocketError } from '../../src/net/socket-errors.ts';
+import { ProbeBudget } from '../../src/session/probe-budget.ts';
 import { encodeFrame } from '../../src/wire/frame.ts';
 
 describe('ProbeBudget', () => {

@@ -19,9 +19,14 @@ const KEEPALIVE_TIMER = 2;
 function kernelTimer(socket: Socket): { kind: number; inMs: number } {
   const hexPort = (port = 0): string => port.toString(16).toUpperCase().padStart(4, '0');
   const [local, remote] = [`:${hexPort(socket.localPort)}`, `:${hexPort(socket.remotePort)}`];
-  const rows = readFileSync(PROC_TCP, 'latin1').split('\n').map((row) => row.trim().split(/\s+/));
+  const rows = readFileSync(PROC_TCP, 'latin1')
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/));
   const row = rows.find((fields) => fields[1]?.endsWith(local) && fields[2]?.endsWith(remote));
-  const [kind, ticks] = (row?.[5] ?? ':').split(':').map((hex) => Number.parseInt(hex, 16)) as [number, number];
+  const [kind, ticks] = (row?.[5] ?? ':').split(':').map((hex) => Number.parseInt(hex, 16)) as [
+    number,
+    number,
+  ];
   return { kind, inMs: ticks * 10 };
 }
 

@@ -63,6 +63,10 @@ beforeAll(() => {
   if (unpacked.status !== 0) throw new Error(unpacked.output);
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'));
   symlinkSync(join(ROOT, 'node_modules', 'undici-types'), join(folder, 'node_modules', 'undici-types'));
+  // The optional peers, as a user who wants what needs them has installed them.
+  for (const peer of ['fast-check', 'pure-rand']) {
+    symlinkSync(join(ROOT, 'node_modules', peer), join(folder, 'node_modules', peer));
+  }
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 });
 

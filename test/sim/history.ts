@@ -126,7 +126,7 @@ class History {
     hub.on('self-late', (_none, detail) => this.#say(`self-late ${JSON.stringify(detail)}`));
     hub.on('resumed', (_none, detail) => {
       this.#say(`resumed ${JSON.stringify(detail)}`);
-      for (const { observer, process } of this.#ends.values()) if (process.hub === hub) observer.freshWindow();
+      for (const { observer, process } of this.#ends.values()) if (process.hub === hub) observer.awoke();
     });
     hub.on('closed', (link: Link, detail: ClosedDetail) => {
       const end = this.#ends.get(link);

@@ -42,6 +42,8 @@ const TICK_MS = 10;
 const DEGRADED_BIT = 0x10;
 /** A verdict may come this much before D: opening times are cut to whole ms. */
 const EARLY_MS = 1;
+/** After sleep, the first questions are spread over this, or one interval. */
+const RESUME_SPREAD_MS = 2_000;
 
 export class Observer {
   link: Link | undefined;
@@ -192,6 +194,12 @@ export class Observer {
     this.#lifeMs = this.#nowMs;
   }
 
+  /** The machine slept; the first frames afterwards are spread, so that many links do not speak at once. */
+  awoke(): void {
+    this.freshWindow();
+    this.#blockedUntilMs = this.#nowMs + Math.min(this.#options.intervalMs, RESUME_SPREAD_MS);
+  }
+
   /** Bytes wait in the kernel after a standstill longer than D: a watch by the clock alone would kill here. */
   wasSaved(stoodStillMs: number): boolean {
     const isOpen = this.link !== undefined && this.closed === undefined && !this.isPaused;
@@ -262,7 +270,9 @@ export class Observer {
     const queueMs = Math.max(socket.progressMs, isQueued ? socket.queuedSinceMs : Number.NEGATIVE_INFINITY);
     const openMs = this.frameOpenMs < Number.POSITIVE_INFINITY ? this.#lastSentMs : Number.NEGATIVE_INFINITY;
     const fromMs = Math.max(this.#lifeMs, queueMs, openMs);
-    const standsMs = this.#options.process.standstills.map(({ fromMs, toMs }) => Math.min(toMs, this.#nowMs) - fromMs);
+    const standsMs = this.#options.process.standstills.map(
+      ({ fromMs, toMs }) => Math.min(toMs, this.#nowMs) - fromMs,
+    );
     const longestMs = Math.max(0, ...standsMs);
     // A queue is looked at eight times per D, so its last move is known that much later.
     const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + TICK_MS : 0;

@@ -58,14 +58,26 @@ describe('random histories', () => {
 describe('planned histories', () => {
   test.each([
     ['F15: both directions are lost', plan([{ kind: 'black-hole' }]), 2],
-    ['F16: one direction is lost: its receiver judges, the sender is ended by it', plan([{ kind: 'lose-there' }]), 1],
+    [
+      'F16: one direction is lost: its receiver judges, the sender is ended by it',
+      plan([{ kind: 'lose-there' }]),
+      1,
+    ],
     ['F17: the peer is stopped', plan([{ kind: 'freeze', side: 'far' }]), 1],
     ['F20: accepted and swallowed', plan([], { peer: 'swallow' }), 1],
     ['F21: the translator forgets', plan([], { natIdleMs: 500 }), 2],
     ['F10: a silence that leaves room', plan([{ kind: 'black-hole', forMs: 1_500 }]), 0],
     ['F6: the wall clock jumps', plan([{ kind: 'wall-step' }]), 0],
-    ['F63: we do not read for four detection times', plan([{ kind: 'pause', forMs: 12_000 }], { peer: 'bare' }), 0],
-    ['F1: our loop is blocked three detection times, answers wait', plan([{ forMs: 9_000 }], { peer: 'bare' }), 0],
+    [
+      'F63: we do not read for four detection times',
+      plan([{ kind: 'pause', forMs: 12_000 }], { peer: 'bare' }),
+      0,
+    ],
+    [
+      'F1: our loop is blocked three detection times, answers wait',
+      plan([{ forMs: 9_000 }], { peer: 'bare' }),
+      0,
+    ],
   ])('%s', async (_title, planned, deaths) => {
     const result = await runHistory(planned);
     expect(result.violations).toEqual([]);
@@ -142,12 +154,17 @@ describe('the independent reader', () => {
     const damaged = Buffer.from(PING);
     damaged[5]! ^= 1;
     const stream = Buffer.concat([Buffer.from('HHB'), PING, damaged, PING]);
-    expect(read(false, ...Array.from(stream, (byte) => Uint8Array.of(byte))).seqs).toEqual([0xfffffffe, 0xfffffffe]);
+    expect(read(false, ...Array.from(stream, (byte) => Uint8Array.of(byte))).seqs).toEqual([
+      0xfffffffe, 0xfffffffe,
+    ]);
   });
 
   test('F65: sees a heartbeat that lies inside a host frame', () => {
     const frame = hostFrame(100);
-    expect(read(true, PING, frame, hostFrame(0), PING).reader).toMatchObject({ frames: 2, broken: undefined });
+    expect(read(true, PING, frame, hostFrame(0), PING).reader).toMatchObject({
+      frames: 2,
+      broken: undefined,
+    });
     const torn = Buffer.concat([frame.subarray(0, 50), PING, frame.subarray(50)]);
     expect(read(true, torn).reader.broken).toContain('byte 46 of a host frame of 100');
   });

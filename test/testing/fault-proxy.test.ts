@@ -48,7 +48,12 @@ const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 
 /** A connection through the proxy: the client's socket, the server's, and what each heard. */
 async function connect(): Promise<{ client: Socket; peer: Socket; atClient: string[]; atPeer: string[] }> {
-  const client = createConnection({ port: proxy.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+  const client = createConnection({
+    port: proxy.port,
+    host: '127.0.0.1',
+    noDelay: true,
+    allowHalfOpen: true,
+  });
   clients.push(client);
   await until(() => accepted.length === clients.length && proxy.connections === clients.length);
   const peer = accepted.at(-1) as Socket;

@@ -103,7 +103,10 @@ describe('lab network', () => {
 
 describe('lab sockets', () => {
   test('F11: a reader that stops fills both kernels, then the queue, and what waits is counted as Node counts', () => {
-    const { near, far, world } = lab({ there: { sendBufferBytes: 1_000, receiveBufferBytes: 500 }, back: {} });
+    const { near, far, world } = lab({
+      there: { sendBufferBytes: 1_000, receiveBufferBytes: 500 },
+      back: {},
+    });
     const done: number[] = [];
     const write = (bytes: number): boolean => near.write(Buffer.alloc(bytes), () => done.push(world.nowMs));
     expect(write(400)).toBe(true);
@@ -113,13 +116,20 @@ describe('lab sockets', () => {
     near.process.post(() => write(2_000));
     world.run(10);
     // 100 bytes more fit into the reader's kernel, 1 000 into ours; the write as a whole still counts as queued.
-    expect([near.writableLength, near._handle.bytesWritten, near._handle.writeQueueSize]).toEqual([2_000, 2_400, 900]);
+    expect([near.writableLength, near._handle.bytesWritten, near._handle.writeQueueSize]).toEqual([
+      2_000, 2_400, 900,
+    ]);
     expect(near.queuedSinceMs).toBe(10);
     let read = 0;
     far.on('data', (bytes: Uint8Array) => (read += bytes.length));
     far.process.post(() => far.resume());
     world.run(10);
-    expect([read, near.writableLength, near._handle.writeQueueSize, near.queuedSinceMs]).toEqual([2_400, 0, 0, Infinity]);
+    expect([read, near.writableLength, near._handle.writeQueueSize, near.queuedSinceMs]).toEqual([
+      2_400,
+      0,
+      0,
+      Infinity,
+    ]);
     expect(done).toEqual([0, 20]);
     expect(near.progressMs).toBe(20);
   });

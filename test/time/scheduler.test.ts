@@ -1,3 +1,4 @@
+/** The scheduler in a virtual event loop, and a few times in the real one: waking, lag, batches, polls, closing. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { SchedulerOptions } from '../../src/time/index.ts';

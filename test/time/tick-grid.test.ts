@@ -1,3 +1,4 @@
+/** From milliseconds to ticks and back: never early, whatever floating point does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LAST_TICK, TickGrid } from '../../src/time/tick-grid.ts';

@@ -1,3 +1,4 @@
+/** The wheel against its twin, a sorted list, under random operations. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TimerWheel } from '../../src/time/index.ts';

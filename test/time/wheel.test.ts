@@ -1,3 +1,4 @@
+/** The wheel case by case: the numbers of F29 and the operations of F33 to F40. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
