@@ -2,6 +2,8 @@
 export type { Cause } from './causes.ts';
 export { goAwayRetryAfterMs, goAwayWord } from './goaway.ts';
 export { Lateness } from './lateness.ts';
+export type { Answer, Rates } from './negotiation.ts';
+export { FINAL_LIMIT_MS, MAX_DETECTION_MS, Negotiation, POLL_GAP_MS } from './negotiation.ts';
 export type { SessionOptions, SessionPolicy } from './policy.ts';
 export {
   detectionBound,

@@ -102,6 +102,11 @@ export class Negotiation {
     return Math.min(this.mine.detectMultiplier, this.#outstanding?.rates.detectMultiplier ?? 255);
   }
 
+  /** What we asked for and is not answered yet. */
+  get outstandingRates(): Rates | undefined {
+    return this.#outstanding?.rates;
+  }
+
   get isOutstanding(): boolean {
     return this.#outstanding !== undefined;
   }

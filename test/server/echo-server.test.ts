@@ -130,6 +130,15 @@ describe('limits', () => {
     await cutWhileTalking(refused);
   });
 
+  test('what a refused connection still sends is read and thrown away', async () => {
+    const { port } = await serving({ maxLinks: 1 });
+    await client(port);
+    const refused = tame(connect({ port, host: '127.0.0.1', allowHalfOpen: true }));
+    // More than both kernels hold: unread, it would be lost to a reset.
+    const error = await new Promise((resolve) => refused.write(Buffer.alloc(12_000_000), resolve));
+    expect(error ?? undefined).toBeUndefined();
+  });
+
   test('maxLinksPerAddress does not count on loopback', async () => {
     const { port, server } = await serving({ maxLinksPerAddress: 1 });
     for (let index = 0; index < 3; index++) await client(port);

@@ -25,7 +25,7 @@ function onlyAnswers(connection: ConnectionPlan, side: Side): boolean {
 function byFault(fault: FaultPlan, connection: ConnectionPlan, index: number, side: Side): number {
   const { kind, forMs } = fault;
   const answersOnly = onlyAnswers(connection, side);
-  if (['stall', 'thrash', 'freeze', 'suspend', 'kill', 'power-off'].includes(kind)) {
+  if (['stall', 'thrash', 'thrash-long', 'freeze', 'suspend', 'kill', 'power-off'].includes(kind)) {
     // The near process serves all connections, each far process its own.
     if (fault.side === side || (fault.side === 'far' && fault.connection !== index)) return 0;
     return kind === 'kill' || kind === 'power-off' ? Number.POSITIVE_INFINITY : forMs;

@@ -40,7 +40,8 @@ const STRIKES: Record<FaultKind, Strike> = {
     target.process.stall(forMs);
     target.world.at(target.world.nowMs + forMs, () => target.countAverted(target.process, forMs));
   },
-  thrash: (target, forMs) => thrash(target, target.world.nowMs + forMs),
+  thrash: (target, forMs) => thrash(target, target.world.nowMs + forMs, 0.6, 1),
+  'thrash-long': (target, forMs) => thrash(target, target.world.nowMs + forMs, 1.5, 1.6),
   freeze: (target, forMs) => freeze(target, forMs),
   suspend: ({ process }, forMs) => process.suspend(forMs),
   'wall-step': ({ process }, forMs) => process.stepWall(forMs % 2 === 0 ? DAY_MS : -DAY_MS),
@@ -80,12 +81,12 @@ function whenRunning(end: End, action: () => void): void {
   end.process.post(() => ifOpen(end, action));
 }
 
-/** Blocked for 0.6 of every interval, as long as it lasts: F62. */
-function thrash(target: Target, untilMs: number): void {
+/** Blocked for `stalled` of every `period` intervals, as long as it lasts: F62. */
+function thrash(target: Target, untilMs: number, stalled: number, period: number): void {
   const { process, world, intervalMs } = target;
   if (world.nowMs >= Math.min(untilMs, target.lengthMs)) return;
-  process.stall(0.6 * intervalMs);
-  world.at(world.nowMs + intervalMs, () => thrash(target, untilMs));
+  process.stall(stalled * intervalMs);
+  world.at(world.nowMs + period * intervalMs, () => thrash(target, untilMs, stalled, period));
 }
 
 function freeze(target: Target, forMs: number): void {

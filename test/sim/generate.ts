@@ -27,6 +27,7 @@ const FAULTS: readonly FaultKind[] = [
   'stall',
   'stall',
   'thrash',
+  'thrash-long',
   'freeze',
   'suspend',
   'wall-step',
@@ -69,10 +70,11 @@ export function generatePlan(seed: number): Plan {
   const longestMs = Math.max(...connections.map(({ intervalMs, deadAfter }) => intervalMs * deadAfter));
   const lengthMs = longestMs * dice.whole(6, 14) + 2_000;
   const faults = Array.from({ length: dice.whole(0, 4) }, () => fault(dice, connections, lengthMs));
-  for (const thrash of faults.filter(({ kind }) => kind === 'thrash')) {
+  for (const thrash of faults.filter(({ kind }) => kind.startsWith('thrash'))) {
     // A loop that stalls for ever matters most when somebody dies meanwhile.
     if (dice.chance(0.6)) faults.push({ ...thrash, kind: 'black-hole', forMs: Number.POSITIVE_INFINITY });
   }
+  if (dice.chance(0.15)) faults.push(...nearMiss(dice, connections[0] as ConnectionPlan, lengthMs));
   faults.sort((a, b) => a.atMs - b.atMs);
   const withTraffic = connections.map((plan) => ({ ...plan, traffic: traffic(dice, plan, lengthMs) }));
   return { seed, lengthMs, connections: withTraffic, faults };
@@ -85,7 +87,9 @@ function connection(dice: Dice, baseMs: number): ConnectionPlan {
   const farDeadAfter = dice.among(MULTIPLIERS);
   const least = peer === 'full' ? Math.min(deadAfter, farDeadAfter) : deadAfter;
   const mostRttMs = Math.min(2.5 * intervalMs, 0.9 * least * intervalMs);
-  const rttMs = Math.round(mostRttMs * dice.among([0, 0.01, 0.1, 0.3, 0.6, 0.8, 1]) * dice.random.next());
+  const rttMs = Math.round(
+    mostRttMs * dice.among([0, 0.01, 0.1, 0.3, 0.6, 1]) * (1 - 0.5 * dice.random.next()),
+  );
   // A round trip that only its own measurement protects must be measurable: no jitter there.
   const isLong = rttMs > (least - 1) * intervalMs * 0.8;
   const isShared = dice.chance(0.5);
@@ -123,6 +127,19 @@ function traffic(dice: Dice, plan: ConnectionPlan, lengthMs: number): TrafficPla
       openMs,
     };
   });
+}
+
+/** A silence that ends about when the verdict falls due, and a short stall of ours over both. */
+function nearMiss(dice: Dice, plan: ConnectionPlan, lengthMs: number): FaultPlan[] {
+  const { intervalMs, deadAfter } = plan;
+  const atMs = dice.whole(0, Math.floor(lengthMs / 2));
+  const forMs = Math.round((deadAfter - 0.5) * intervalMs);
+  const stallMs = Math.round(0.45 * intervalMs);
+  const common = { connection: 0, side: 'near' } as const;
+  return [
+    { ...common, kind: 'black-hole', atMs, forMs },
+    { ...common, kind: 'stall', atMs: atMs + forMs - dice.whole(0, stallMs), forMs: stallMs },
+  ];
 }
 
 function fault(dice: Dice, connections: readonly ConnectionPlan[], lengthMs: number): FaultPlan {

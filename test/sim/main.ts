@@ -71,9 +71,8 @@ function catchMutant(mutant: Mutant): boolean {
       encoding: 'utf8',
     });
     const last = child.stdout.trim().split('\n').at(-1) ?? '';
-    const totals = last.startsWith('{')
-      ? JSON.parse(last)
-      : { invariant: `no result: ${child.stderr.slice(-500)}` };
+    if (!last.startsWith('{')) throw new Error(`${mutant.name}: the sim did not run: ${child.stderr}`);
+    const totals = JSON.parse(last);
     const isCaught = totals.failedSeed !== undefined;
     const how = isCaught ? `caught by ${totals.invariant}, seed ${totals.failedSeed}` : `NOT CAUGHT ${last}`;
     console.log(values.json ? JSON.stringify({ mutant: mutant.name, ...totals }) : `${mutant.name}: ${how}`);

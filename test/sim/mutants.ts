@@ -67,7 +67,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'min-rto-interval',
     file: 'src/session/questions.ts',
     find: 'return this.#askedMs + this.rtt.rtoMs;',
-    replace: 'return this.#askedMs + Math.min(this.rtt.rtoMs, this.#askEveryMs / 3);',
+    replace: 'return this.#askedMs + Math.min(this.rtt.rtoMs, this.#limits.rxIntervalMs);',
   },
   {
     name: 'beat-in-host-frame',

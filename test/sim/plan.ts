@@ -43,8 +43,9 @@ export type FaultKind =
   | 'lose-back'
   | 'black-hole'
   | 'stall'
-  /** The loop is blocked for most of every interval. */
+  /** The loop is blocked for 0.6 of every interval; or for longer than one, again and again. */
   | 'thrash'
+  | 'thrash-long'
   | 'freeze'
   | 'suspend'
   | 'wall-step'

@@ -31,7 +31,7 @@ function plan(faults: Partial<FaultPlan>[], link: Partial<ConnectionPlan> = {}):
   const fault: FaultPlan = { kind: 'stall', atMs: 10_000, forMs: Infinity, connection: 0, side: 'near' };
   return {
     seed: 7,
-    lengthMs: 30_000,
+    lengthMs: 40_000,
     connections: [{ ...LINK, ...link }],
     faults: faults.map((change) => ({ ...fault, ...change })),
   };
@@ -68,6 +68,13 @@ describe('planned histories', () => {
     ['F21: the translator forgets', plan([], { natIdleMs: 500 }), 2],
     ['F10: a silence that leaves room', plan([{ kind: 'black-hole', forMs: 1_500 }]), 0],
     ['F6: the wall clock jumps', plan([{ kind: 'wall-step' }]), 0],
+    ['F5: our machine sleeps', plan([{ kind: 'suspend', forMs: 60_000 }], { peer: 'bare' }), 0],
+    ['F62: our loop is blocked most of the time', plan([{ kind: 'thrash' }], { peer: 'bare' }), 0],
+    [
+      'F62: our loop is blocked again and again while the peer dies',
+      plan([{ kind: 'thrash-long' }, { kind: 'black-hole', atMs: 11_000 }], { peer: 'bare' }),
+      1,
+    ],
     [
       'F63: we do not read for four detection times',
       plan([{ kind: 'pause', forMs: 12_000 }], { peer: 'bare' }),

@@ -136,7 +136,7 @@ describe('lateness', () => {
     expect(wakes).toEqual([0]);
   });
 
-  it('F34: more than a batch is due: sockets are polled between batches, timers armed meanwhile wait their turn', () => {
+  it('F34: more than a batch is due: sockets are polled between, timers armed meanwhile wait their turn', () => {
     const { host, fired, wakes, scheduler } = virtual({ batchTimers: 3 });
     for (let i = 0; i < 7; i++) scheduler.arm(1010 + 10 * i, i);
     host.nowMs = 2000;
