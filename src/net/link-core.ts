@@ -8,6 +8,7 @@
  */
 import type { Socket } from 'node:net';
 import { WirebeatError } from '../base/errors.ts';
+import { freshFrameLevel, spendFrame } from '../session/frame-rate.ts';
 import { goAwayWord } from '../session/goaway.ts';
 import type { Lateness } from '../session/lateness.ts';
 import type { SessionPolicy } from '../session/policy.ts';
@@ -17,6 +18,7 @@ import type { TimerHandle } from '../time/wheel.ts';
 import { GoAwayReason, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
 import { FrameSplitter } from '../wire/splitter.ts';
 import type { SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
+import { frameRateEnding, queueEnding, REFLECTED, silentEnding, TOO_FAST_RETRY_MS } from './endings.ts';
 import type { ClosedDetail } from './events.ts';
 import { kernelTakenBytes } from './handle.ts';
 import { type ChannelOwner, HostChannel } from './host-channel.ts';
@@ -61,6 +63,9 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   readonly #onPong: AttachOptions['onPong'];
   readonly #check: AttachOptions['check'];
   readonly #checkLimitMs: number;
+  readonly #maxQueuedBytes: number;
+  readonly #maxFramesPerSecond: number;
+  #frameLevelMs: number;
   #timer: TimerHandle = 0;
   #armedMs = Infinity;
   /** Set once the end is decided but the socket still flushes: the cause, and when patience ends. */
@@ -79,6 +84,9 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     this.#onPong = options.onPong;
     this.#check = options.check;
     this.#checkLimitMs = options.checkLimitMs ?? ATTACH_DEFAULTS.checkLimitMs;
+    this.#maxQueuedBytes = options.maxQueuedBytes ?? ATTACH_DEFAULTS.maxQueuedBytes;
+    this.#maxFramesPerSecond = options.maxFramesPerSecond ?? ATTACH_DEFAULTS.maxFramesPerSecond;
+    this.#frameLevelMs = freshFrameLevel(hub.now());
     this.session = new Session(policy, this, hub.random);
     const { host } = options;
     this.#writesPieces = host?.outboundFrameLength !== undefined;
@@ -218,21 +226,10 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
           this.#endPolitely({ cause: 'left' }, LINGER_MS);
         return;
       case 'reflected':
-        this.#endPolitely(
-          {
-            cause: 'protocol-error',
-            code: 'HB_ERR_REFLECTED',
-            reason: 'our own pings come back: an echo, no peer',
-          },
-          LINGER_MS,
-        );
+        this.#endPolitely(REFLECTED, LINGER_MS);
         return;
       case 'silent':
-        this.finish({
-          cause: 'policy',
-          code: 'HB_ERR_SILENT',
-          reason: `nothing valid within ${event.limitMs} ms`,
-        });
+        this.finish(silentEnding(event.limitMs));
         return;
       default: {
         if (event.type === 'up') this.waiters?.settleUp(true);
@@ -245,7 +242,14 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   // ---- the splitter's handler --------------------------------------------
 
   onFrame(flags: number, seq: number, timestamp: number): void {
-    this.session.receive(flags, seq, timestamp, this.hub.chunkMs);
+    const { chunkMs } = this.hub;
+    this.#frameLevelMs = spendFrame(this.#frameLevelMs, chunkMs, this.#maxFramesPerSecond);
+    if (this.#frameLevelMs <= chunkMs) {
+      this.session.receive(flags, seq, timestamp, chunkMs);
+      return;
+    }
+    this.session.farewell(goAwayWord(GoAwayReason.TooFast, TOO_FAST_RETRY_MS), chunkMs);
+    this.#endPolitely(frameRateEnding(this.#maxFramesPerSecond), LINGER_MS);
   }
 
   onHostBytes(_bytes: number): void {
@@ -295,6 +299,11 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
       );
     }
     const hasRoom = this.outbound.writeHost(bytes, callback);
+    const { queuedBytes } = this.outbound;
+    if (queuedBytes > this.#maxQueuedBytes) {
+      this.finish(queueEnding(queuedBytes, this.#maxQueuedBytes));
+      return false;
+    }
     this.session.hostWrote(this.hub.now());
     if (!hasRoom) this.rearm(); // a blocked queue is looked at
     return hasRoom;

@@ -16,6 +16,7 @@ export const COUNTERS = [
   'stale',
   'candidates',
   'skipped',
+  'beatsLate',
   'probesSkipped',
   'suspicions',
   'killsAverted',

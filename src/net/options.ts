@@ -14,6 +14,10 @@ export const ATTACH_DEFAULTS = Object.freeze({
   checkLimitMs: 3_000,
   /** 16 MiB: the largest frame of the reference host protocol is just below. */
   maxFrameBytes: 2 ** 24,
+  /** Four of the largest host frames: no host that heeds back-pressure gets there, and memory stays bounded. */
+  maxQueuedBytes: 2 ** 26,
+  /** Five times what a peer with the shortest legal interval sends, probes and answers included. */
+  maxFramesPerSecond: 50,
   /** GoAwayReason.Leaving. */
   leaveReason: 1,
   /** Long enough for a slow request to finish, short enough for a deployment. */
@@ -33,6 +37,8 @@ const ATTACH_KEYS = [
   'onPong',
   'check',
   'checkLimitMs',
+  'maxQueuedBytes',
+  'maxFramesPerSecond',
 ];
 
 const HOST_KEYS = ['frameLength', 'onFrame', 'delivery', 'maxFrameBytes', 'outboundFrameLength'];
@@ -52,6 +58,10 @@ export function checkAttachOptions(options: AttachOptions): void {
   }
   if (options.check !== undefined) functionOf('check', options.check);
   if (options.checkLimitMs !== undefined) integerIn('checkLimitMs', options.checkLimitMs, 1, 2 ** 31);
+  if (options.maxQueuedBytes !== undefined) numberIn('maxQueuedBytes', options.maxQueuedBytes, 0, Infinity);
+  if (options.maxFramesPerSecond !== undefined) {
+    numberIn('maxFramesPerSecond', options.maxFramesPerSecond, 1, Infinity);
+  }
   if (options.onPong !== undefined) functionOf('onPong', options.onPong);
   if (options.host !== undefined) checkHost(options.host);
 }

@@ -47,6 +47,16 @@ export interface AttachOptions extends SessionOptions {
    */
   check?: Check;
   checkLimitMs?: number;
+  /**
+   * Host bytes that may wait for a peer which does not take them, >= 0, default 64 MiB; one more closes the link,
+   * HB_ERR_QUEUE_LIMIT. A host that heeds back-pressure never gets there. Infinity: no limit.
+   */
+  maxQueuedBytes?: number;
+  /**
+   * Heartbeats accepted per second, >= 1, default 50, two seconds' worth at once, and a minute's worth saved up. One
+   * more: GOAWAY (too fast, return after 30 s) and close, HB_ERR_FRAME_RATE. Infinity: no limit.
+   */
+  maxFramesPerSecond?: number;
   /** Called for each answered ping; `rttMs` is NaN when the answer says nothing about the round trip. */
   onPong?(link: Link, seq: number, rttMs: number): void;
 }
@@ -126,6 +136,8 @@ export interface LinkStats {
   readonly stale: number;
   readonly candidates: number;
   readonly skipped: number;
+  /** Duty frames that left more than two ticks after they were due. */
+  readonly beatsLate: number;
   readonly probesSkipped: number;
   readonly suspicions: number;
   /** Times a judge by the clock alone would have killed a living peer. */
@@ -158,6 +170,8 @@ export interface HubStats {
   readonly stale: number;
   readonly candidates: number;
   readonly skipped: number;
+  /** Duty frames that left more than two ticks after they were due. */
+  readonly beatsLate: number;
   readonly probesSkipped: number;
   readonly suspicions: number;
   /** Times a judge by the clock alone would have killed a living peer. */

@@ -16,6 +16,9 @@ import type { SessionStats } from './stats.ts';
 import { SuspectProbes } from './suspect-probes.ts';
 import type { Transmitter } from './transmitter.ts';
 
+/** A beat within so many ticks of its time is on time. */
+const LATE_TICKS = 2;
+
 /** The parts of a session that its duty looks at. */
 export interface DutyParts {
   readonly policy: SessionPolicy;
@@ -70,7 +73,7 @@ export class Duty {
     if (state === 'closed' || transmitter.isHeld) return;
     if (!transmitter.emptyOutbox(nowMs) || policy.role === 'responder') return;
     if (this.#probe(now, nowMs) || this.#askBusiness(now, nowMs)) return;
-    const { questions, silence, announcer } = this.#parts;
+    const { questions, silence, announcer, stats } = this.#parts;
     if (now >= questions.askAtMs) {
       const unansweredMs = questions.unansweredMs(now);
       transmitter.ping(nowMs);
@@ -78,6 +81,7 @@ export class Duty {
     } else if (now >= silence.askAtMs) {
       transmitter.ping(nowMs);
     } else if (now >= transmitter.dueMs) {
+      if (now > transmitter.dueMs + LATE_TICKS * policy.tickMs) stats.beatsLate++;
       if (this.#mustAsk(now)) transmitter.ping(nowMs);
       else transmitter.beat(nowMs);
     }

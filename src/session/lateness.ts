@@ -3,20 +3,24 @@
  * not run cannot have listened, so its own lateness must never kill a peer.
  *
  * The score (0..8) stretches every verdict limit by up to twofold: +1 for a wake at least 100 ms late, +2 for one at
- * least 1 000 ms late, -1 per 5 s. The newest late wakes are kept with their lag, so that each session can ask
- * whether one was too late for *its* interval.
+ * least 1 000 ms late, -1 per 5 s. Late wakes are kept with their lag, so that each session can ask whether one was
+ * too late for *its* interval; one that a later and worse wake outdoes can answer no question any more and is dropped.
  */
 const LATE_MS = 100;
 const VERY_LATE_MS = 1_000;
 const MAX_SCORE = 8;
 const DECAY_MS = 5_000;
-/** Late wakes kept. A later one is the more important; eight cover two graces of any mix of intervals. */
-const KEPT = 8;
+/** Late wakes kept at most. To need more, so many in a row would have to be less late each than the one before. */
+const KEPT = 16;
+
+interface LateWake {
+  readonly atMs: number;
+  readonly lagMs: number;
+}
 
 export class Lateness {
-  readonly #atMs = new Float64Array(KEPT).fill(-1);
-  readonly #lagMs = new Float64Array(KEPT);
-  #next = 0;
+  /** Oldest first; each less late than the one before it. */
+  readonly #wakes: LateWake[] = [];
   #score = 0;
   #scoredMs = 0;
   /** Longest lag since the process began, ms. */
@@ -26,9 +30,10 @@ export class Lateness {
   note(nowMs: number, lagMs: number): boolean {
     if (lagMs > this.worstLagMs) this.worstLagMs = lagMs;
     if (lagMs < LATE_MS / 2) return false; // half of the smallest interval there is: nobody's interval is hurt
-    this.#atMs[this.#next] = Math.floor(nowMs);
-    this.#lagMs[this.#next] = lagMs;
-    this.#next = (this.#next + 1) % KEPT;
+    const wakes = this.#wakes;
+    while (wakes.length > 0 && (wakes.at(-1) as LateWake).lagMs <= lagMs) wakes.pop();
+    if (wakes.length === KEPT) wakes.shift();
+    wakes.push({ atMs: Math.floor(nowMs), lagMs });
     if (lagMs < LATE_MS) return false;
     this.#score = Math.min(MAX_SCORE, this.score(nowMs) + (lagMs >= VERY_LATE_MS ? 2 : 1));
     this.#scoredMs = nowMs;
@@ -40,29 +45,29 @@ export class Lateness {
     return Math.max(0, this.#score - Math.floor((nowMs - this.#scoredMs) / DECAY_MS));
   }
 
-  /** What verdict limits are multiplied with now, 1..2. */
-  stretch(nowMs: number): number {
-    return this.#score === 0 ? 1 : 1 + this.score(nowMs) / MAX_SCORE;
+  /**
+   * When silence since `fromMs` exceeds `limitMs`, stretched by the score of that moment. The score only falls until
+   * the process is late again, so this is exact now and can only move later.
+   */
+  limitAtMs(fromMs: number, limitMs: number, nowMs: number): number {
+    if (this.#score === 0) return fromMs + limitMs;
+    for (let score = this.score(nowMs); score > 0; score--) {
+      const stretchedMs = fromMs + Math.ceil(limitMs * (1 + score / MAX_SCORE));
+      const fallsMs = this.#scoredMs + (this.#score - score + 1) * DECAY_MS;
+      if (stretchedMs < fallsMs) return stretchedMs;
+      if (fromMs + Math.ceil(limitMs * (1 + (score - 1) / MAX_SCORE)) <= fallsMs) return Math.ceil(fallsMs);
+    }
+    return fromMs + limitMs;
   }
 
   /** When the newest wake later than `lagMs` happened; -1 when none is remembered. */
   newestLaterThan(lagMs: number): number {
-    let newest = -1;
-    for (let index = 0; index < KEPT; index++) {
-      const atMs = this.#atMs[index] as number;
-      if (atMs > newest && (this.#lagMs[index] as number) > lagMs) newest = atMs;
-    }
-    return newest;
+    return this.#wakes.findLast((wake) => wake.lagMs > lagMs)?.atMs ?? -1;
   }
 
   /** The worst lag of the last 5 s, whole ms: what LOOP_LAG tells a peer. */
   recentLagMs(nowMs: number): number {
-    let worst = 0;
-    for (let index = 0; index < KEPT; index++) {
-      const isRecent =
-        (this.#atMs[index] as number) >= nowMs - DECAY_MS && (this.#atMs[index] as number) >= 0;
-      if (isRecent) worst = Math.max(worst, this.#lagMs[index] as number);
-    }
-    return Math.floor(worst);
+    const worst = this.#wakes.find(({ atMs }) => atMs >= nowMs - DECAY_MS);
+    return Math.floor(worst?.lagMs ?? 0);
   }
 }

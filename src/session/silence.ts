@@ -38,7 +38,8 @@ export class Silence {
   /** When a blocked queue was last seen to move: the peer takes our bytes, however slowly. */
   #movedMs = -Infinity;
   #graces = 0;
-  #graceUntilMs = -Infinity;
+  /** No judgement before this: the end of the newest grace. */
+  graceUntilMs = -Infinity;
   /** The late wake that the newest grace was for. */
   #gracedForMs = -Infinity;
 
@@ -57,22 +58,24 @@ export class Silence {
   }
 
   suspectAtMs(now: number): number {
-    return Math.max(this.lastRxMs + this.#stretched(this.#limits.suspectMs, now), this.#graceUntilMs);
+    return Math.max(this.#limitAtMs(this.lastRxMs, this.#limits.suspectMs, now), this.graceUntilMs);
   }
 
   /** Earliest time of a verdict, given what speaks for the peer now. */
   deadAtMs(now: number): number {
-    const deadMs = this.#stretched(this.#limits.deadMs, now);
-    const at = Math.max(Math.max(this.lastRxMs, this.#movedMs) + deadMs, this.#graceUntilMs);
+    const { deadMs } = this.#limits;
+    const lifeMs = Math.max(this.lastRxMs, this.#movedMs);
+    const at = Math.max(this.#limitAtMs(lifeMs, deadMs, now), this.graceUntilMs);
     if (this.#questions.isAsked) return Math.max(at, this.#questions.answerDueMs);
     // No question gets through: the queue is stuck, or our own host keeps a frame open. Either has a full window.
-    if (this.#watch !== undefined) return Math.max(at, this.#watch.progressMs + deadMs);
-    if (this.#transmitter.isHeld) return Math.max(at, this.#transmitter.lastTxMs + deadMs);
+    if (this.#watch !== undefined) return Math.max(at, this.#limitAtMs(this.#watch.progressMs, deadMs, now));
+    if (this.#transmitter.isHeld)
+      return Math.max(at, this.#limitAtMs(this.#transmitter.lastTxMs, deadMs, now));
     return at;
   }
 
-  #stretched(limitMs: number, now: number): number {
-    return Math.ceil(limitMs * this.#port.lateness.stretch(now));
+  #limitAtMs(fromMs: number, limitMs: number, now: number): number {
+    return this.#port.lateness.limitAtMs(fromMs, limitMs, now);
   }
 
   /**
@@ -84,11 +87,12 @@ export class Silence {
     const { rxIntervalMs } = this.#limits;
     const lateMs = this.#port.lateness.newestLaterThan(rxIntervalMs / 2);
     if (lateMs <= this.#gracedForMs || lateMs < this.lastRxMs) return false;
+    const graceMs = Math.min(rxIntervalMs, Math.max(MIN_GRACE_MS, 4 * this.#questions.rtt.rtoMs));
+    if (now >= lateMs + graceMs) return false; // what was under way then is here by now
     this.#gracedForMs = lateMs;
     this.#graces++;
-    const graceMs = Math.min(rxIntervalMs, Math.max(MIN_GRACE_MS, 4 * this.#questions.rtt.rtoMs));
-    this.#graceUntilMs = lateMs + graceMs;
-    return now < this.#graceUntilMs;
+    this.graceUntilMs = lateMs + graceMs;
+    return true;
   }
 
   /** Silence so far would have been death to a judge that knows no more than the clock. */
@@ -128,7 +132,7 @@ export class Silence {
 
   #pardon(): void {
     this.#graces = 0;
-    this.#graceUntilMs = -Infinity;
+    this.graceUntilMs = -Infinity;
   }
 
   /** Often enough that a stall is known within D + D/8. */

@@ -13,6 +13,8 @@ export class SessionStats {
   candidates = 0;
   /** Duty frames that could not go out when due, because the socket was not draining or a host frame was open. */
   skipped = 0;
+  /** Duty frames that left more than two ticks after they were due, a blocked socket included. */
+  beatsLate = 0;
   /** Answers replaced by a newer one while the outbound side was blocked. */
   pongsCoalesced = 0;
   /** Suspect probes left out because the process's budget was used up. */

@@ -66,7 +66,10 @@ export function generatePlan(seed: number): Plan {
   const dice = new Dice(seed);
   const baseMs = dice.among(INTERVALS_MS);
   const count = dice.chance(0.7) ? 1 : dice.whole(2, 3);
-  const connections = Array.from({ length: count }, () => connection(dice, baseMs));
+  const connections = Array.from({ length: count }, () => {
+    const plan = connection(dice, baseMs);
+    return dice.chance(0.06) ? farAnswerer(dice, plan) : plan;
+  });
   const longestMs = Math.max(...connections.map(({ intervalMs, deadAfter }) => intervalMs * deadAfter));
   const lengthMs = longestMs * dice.whole(6, 14) + 2_000;
   const faults = Array.from({ length: dice.whole(0, 4) }, () => fault(dice, connections, lengthMs));
@@ -110,6 +113,12 @@ function connection(dice: Dice, baseMs: number): ConnectionPlan {
     natIdleMs: dice.chance(0.05) ? Math.round(intervalMs * dice.among([0.6, 2])) : Number.POSITIVE_INFINITY,
     traffic: [],
   };
+}
+
+/** A round trip longer than the interval, to a peer that only answers, on a link that is busy and falls idle. */
+function farAnswerer(dice: Dice, plan: ConnectionPlan): ConnectionPlan {
+  const rttMs = Math.round(plan.intervalMs * (1.1 + 0.6 * dice.random.next()));
+  return { ...plan, peer: 'bare', deadAfter: 2, isShared: true, rttMs, jitterMs: 0, bufferBytes: 2 ** 18 };
 }
 
 function traffic(dice: Dice, plan: ConnectionPlan, lengthMs: number): TrafficPlan[] {
