@@ -1,7 +1,8 @@
 /**
  * Runs the application's own checks for the links that are asked PROBE. Ten thousand links must not attack the
  * application's database: per check one run is under way at a time, and its result serves everybody who asks within
- * the next second. A run that outlasts its limit counts as failed, and the next starts only when it has really ended.
+ * the next second. A run that outlasts its limit is told so through its signal and counts as failed, and the next
+ * starts only when it has really ended.
  */
 
 import type { WheelEntry } from '../time/probes.ts';
@@ -19,7 +20,7 @@ class CheckRun implements WheelEntry {
   readonly #check: Check;
   readonly #limitMs: number;
   #waiting: CheckAnswer[] = [];
-  #isRunning = false;
+  #running: AbortController | undefined;
   #passed = false;
   #answeredMs = -Infinity;
   #timer = 0;
@@ -32,27 +33,27 @@ class CheckRun implements WheelEntry {
 
   ask(answer: CheckAnswer): void {
     const isFresh = this.#scheduler.now() - this.#answeredMs <= REUSE_MS;
-    if (isFresh || (this.#isRunning && this.#timer === 0)) {
+    if (isFresh || (this.#running !== undefined && this.#timer === 0)) {
       answer(isFresh && this.#passed); // a run beyond its limit is still under way: not well
       return;
     }
     this.#waiting.push(answer);
-    if (!this.#isRunning) this.#start();
+    if (this.#running === undefined) this.#start();
   }
 
   /** The limit has come. */
   wake(): void {
     this.#settle(false);
+    this.#running?.abort();
   }
 
   #start(): void {
-    this.#isRunning = true;
     const controller = new AbortController();
+    this.#running = controller;
     this.#timer = this.#scheduler.arm(this.#scheduler.now() + this.#limitMs, this);
     const end = (passed: boolean): void => {
-      this.#isRunning = false;
+      this.#running = undefined;
       if (this.#timer !== 0) this.#settle(passed);
-      controller.abort();
     };
     new Promise<boolean>((resolve) => resolve(this.#check(controller.signal))).then(
       (passed) => end(passed === true),

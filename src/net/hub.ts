@@ -80,6 +80,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   readonly #probeBudget = new ProbeBudget();
   readonly #closedByCause: Partial<Record<Cause, number>> = {};
   readonly #totals = emptyTotals();
+  readonly #probes = new Set<Probe>();
   #judging: SocketLink[] = [];
   #phase: number;
   #nextId = 1;
@@ -160,6 +161,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     knownKeys('options', options, ['drainMs']);
     const drainMs = integerIn('drainMs', options.drainMs ?? 0, 0, 300_000);
     this.#isClosed = true;
+    for (const probe of this.#probes) probe.stop();
     const errors: unknown[] = [];
     const closing = [...this.#links].map((link) => {
       try {
@@ -184,7 +186,10 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** Run a job periodically on this hub's wheel: own period, limit and phase, never overlapping with itself. */
   probe(options: ProbeOptions): Probe {
     if (this.#isClosed) throw new WirebeatError('HB_ERR_CLOSED', 'the hub is closed');
-    return new Probe(this.scheduler, options);
+    for (const probe of this.#probes) if (probe.isStopped) this.#probes.delete(probe);
+    const probe = new Probe(this.scheduler, options);
+    this.#probes.add(probe);
+    return probe;
   }
 
   #startSelfCheck(options: SelfCheckOptions): void {
@@ -200,7 +205,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
       run: options.check,
       onResult: (result) => {
         this.isDegraded = !result.ok;
-        for (const link of this.#links) link.setDegraded(this.isDegraded);
+        for (const link of this.#links) link.tellLevel();
         if (result.failures === failures) options.onFatal?.(result);
       },
     });
@@ -271,7 +276,13 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     const judging = this.#judging;
     this.#judging = [];
     const errors: unknown[] = [];
-    for (const link of judging) {
+    const polledMs = this.now();
+    for (const [index, link] of judging.entries()) {
+      // Listeners took their time, and bytes may have come meanwhile: read again before judging the rest.
+      if (index > 0 && this.now() - polledMs >= this.#tickMs) {
+        for (const rest of judging.slice(index)) this.judgeAfterPoll(rest);
+        break;
+      }
       try {
         link.wake(true);
       } catch (error) {

@@ -63,6 +63,10 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   readonly #onPong: AttachOptions['onPong'];
   readonly #check: AttachOptions['check'];
   readonly #checkLimitMs: number;
+  /** The peer's business probe that waits for our check. */
+  #probe: { readonly seq: number; readonly timestamp: number } | undefined;
+  /** Our host's own word on its business; the hub's self check may add to it. */
+  #isDegraded = false;
   readonly #maxQueuedBytes: number;
   readonly #maxFramesPerSecond: number;
   #frameLevelMs: number;
@@ -106,7 +110,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
       framing === undefined ? undefined : new OutboundFraming(framing),
       isTls(socket),
     );
-    if (hub.isDegraded) this.session.setDegraded(true, hub.now());
+    this.tellLevel(false);
     this.#start(options);
   }
 
@@ -157,6 +161,13 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     this.rearm();
   }
 
+  /** Our level is degraded when either the host of this link or the hub's self check says so. */
+  tellLevel(isDegraded = this.#isDegraded): void {
+    this.#isDegraded = isDegraded;
+    this.session.setDegraded(isDegraded || this.hub.isDegraded, this.hub.now());
+    this.rearm();
+  }
+
   /** Only needed after what may move the deadline earlier; later ones are found out at the next wake. */
   protected rearm(): void {
     if (!this.isOpen || this.isOver) return;
@@ -176,10 +187,16 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
 
   check(seq: number, timestamp: number): boolean {
     if (this.#check === undefined) return false;
-    this.hub.checks.ask(this.#check, this.#checkLimitMs, (passed) => {
-      this.session.checked(seq, timestamp, passed, this.hub.now());
-    });
+    const isWaiting = this.#probe !== undefined;
+    this.#probe = { seq, timestamp }; // of several the newest is answered, so that a flood of them costs no memory
+    if (!isWaiting) this.hub.checks.ask(this.#check, this.#checkLimitMs, (passed) => this.#checked(passed));
     return true;
+  }
+
+  #checked(passed: boolean): void {
+    const probe = this.#probe;
+    this.#probe = undefined;
+    if (probe !== undefined) this.session.checked(probe.seq, probe.timestamp, passed, this.hub.now());
   }
 
   allowProbe(index: number): boolean {

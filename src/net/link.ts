@@ -56,8 +56,7 @@ export class SocketLink extends LinkCore implements Link {
 
   setDegraded(value: boolean): void {
     if (typeof value !== 'boolean') throw new TypeError('value must be true or false');
-    this.session.setDegraded(value, this.hub.now());
-    this.rearm();
+    this.tellLevel(value);
   }
 
   leave(options: LeaveOptions = {}): Promise<void> {

@@ -4,7 +4,7 @@
  */
 
 /** Why a connection was not admitted. */
-export type Refusal = 'HB_ERR_TOO_MANY_LINKS' | 'HB_ERR_TOO_MANY_FROM_ADDRESS';
+export type Refusal = 'HB_ERR_TOO_MANY_LINKS' | 'HB_ERR_TOO_MANY_FROM_ADDRESS' | 'HB_ERR_PROXY_HEADER';
 
 const LOOPBACK = /^(::1$|(::ffff:)?127\.)/;
 
@@ -23,7 +23,7 @@ export class Admission {
     return this.#links;
   }
 
-  /** Count one more link from `address` ('' = no address, a unix socket), or say why not. */
+  /** Count one more link from `address` ('' = no address: a unix socket, a trusted proxy), or say why not. */
   admit(address: string): Refusal | undefined {
     if (this.#links >= this.#maxLinks) return 'HB_ERR_TOO_MANY_LINKS';
     const here = this.#byAddress.get(address) ?? 0;

@@ -3,14 +3,15 @@
  * the same connection. It is the counterpart of the commands and of implementations in other languages, and the
  * shortest complete example of a server that embeds heartbeats.
  */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import type { AddressInfo, Server } from 'node:net';
+import { integerIn, knownKeys, numberIn } from '../base/assert.ts';
 import { HeartbeatHub } from '../net/hub.ts';
 import { tuneServer } from '../net/tune.ts';
 import type { AttachOptions } from '../net/types.ts';
 import { pickSessionOptions, sessionPolicy } from '../session/policy.ts';
 import type { Refusal } from './admission.ts';
 import { Door } from './door.ts';
+import { Entrance } from './entrance.ts';
 import { lengthPrefixedFrameLength, PREFIX_BYTES } from './length-prefix.ts';
 import { type ListenOptions, listenOn } from './listen.ts';
 import { type EchoServerOptions, echoServerSettings } from './options.ts';
@@ -26,29 +27,25 @@ export interface EchoServer {
   listen(where?: number | ListenOptions, host?: string): Promise<AddressInfo | string>;
   /** Where it listens; null when it does not. */
   address(): AddressInfo | string | null;
-  /** Stop accepting, say GOAWAY on every link, wait at most `drainMs` (default 0), close. */
-  close(options?: { drainMs?: number }): Promise<void>;
+  /**
+   * Stop accepting, say GOAWAY on every link, wait at most `drainMs` (0..300 000, default 0) until they are closed;
+   * those left are ended then. Until a link is closed it goes on beating, answering and echoing. The GOAWAYs are
+   * spread over `spreadMs` (default: a quarter of drainMs, 2 000 at most), so that not all clients return at once.
+   */
+  close(options?: { drainMs?: number; spreadMs?: number }): Promise<void>;
 }
 
-/** As Node has it by default. */
-const MAX_HANDSHAKE_MS = 120_000;
+const MAX_DRAIN_MS = 300_000;
+const MAX_SPREAD_MS = 2_000;
 
 export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
   const settings = echoServerSettings(options);
   const attachOptions = attachOptionsOf(options, settings);
   const hub = options.hub ?? new HeartbeatHub();
   const door = new Door(hub, settings, attachOptions);
-  const server = serverOf(options.tls, settings.firstLifeMs);
-  server.on(options.tls === undefined ? 'connection' : 'secureConnection', door.accept);
+  const entrance = new Entrance(door, { ...settings, tls: options.tls });
+  const { server } = entrance;
   if (options.tune !== false) tuneServer(server, options.tune);
-  /** TLS: every connection under its encryption, as those in their handshake are nobody's link. */
-  const encrypted = new Set<Socket>();
-  if (options.tls !== undefined) {
-    server.on('connection', (socket: Socket) => {
-      encrypted.add(socket);
-      socket.once('close', () => encrypted.delete(socket));
-    });
-  }
 
   return {
     hub,
@@ -62,23 +59,26 @@ export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
       return listenOn(server, asked);
     },
     address: () => server.address(),
-    async close({ drainMs = 0 } = {}) {
+    async close(asked = {}) {
+      const { drainMs, spreadMs } = checkCloseOptions(asked);
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
-      await (options.hub === undefined ? hub.close({ drainMs }) : door.leave(drainMs));
-      door.close();
-      for (const socket of encrypted) socket.destroy();
-      await stopped;
+      try {
+        await door.leave(drainMs, spreadMs);
+      } finally {
+        if (options.hub === undefined) await hub.close();
+        door.close();
+        entrance.destroy();
+        await stopped;
+      }
     },
   };
 }
 
-/** A TLS handshake is part of the time in which a connection must show life. */
-function serverOf(tls: TlsOptions | undefined, firstLifeMs: number): Server {
-  if (tls === undefined) return createServer();
-  const server = createTlsServer({ handshakeTimeout: Math.min(firstLifeMs, MAX_HANDSHAKE_MS), ...tls });
-  // Node only tells of a handshake that failed or took too long; the connection would stay.
-  server.on('tlsClientError', (_error, socket) => socket.destroy());
-  return server;
+function checkCloseOptions(options: { drainMs?: number; spreadMs?: number }) {
+  knownKeys('options', options, ['drainMs', 'spreadMs']);
+  const drainMs = integerIn('drainMs', options.drainMs ?? 0, 0, MAX_DRAIN_MS);
+  const spreadMs = numberIn('spreadMs', options.spreadMs ?? Math.min(drainMs / 4, MAX_SPREAD_MS), 0, drainMs);
+  return { drainMs, spreadMs };
 }
 
 /** One options object for all links of a server. */
@@ -86,13 +86,18 @@ function attachOptionsOf(
   options: EchoServerOptions,
   settings: ReturnType<typeof echoServerSettings>,
 ): AttachOptions {
-  const { firstLifeMs, reserved, maxPayloadBytes, maxQueuedBytes } = settings;
+  const { firstLifeMs, reserved, maxFramesPerSecond, maxPayloadBytes, maxQueuedBytes } = settings;
+  const { check, checkLimitMs } = options;
+  const asked = { ...(check && { check }), ...(checkLimitMs !== undefined && { checkLimitMs }) };
   const session = { ...pickSessionOptions(options), firstLifeMs };
   sessionPolicy(session); // refuse a bad option now, not at the first connection
-  if (settings.mode === 'heartbeat') return { ...session, reserved };
+  if (settings.mode === 'heartbeat') return { ...session, ...asked, reserved, maxFramesPerSecond };
   return {
     ...session,
+    ...asked,
     reserved,
+    maxFramesPerSecond,
+    maxQueuedBytes: Infinity, // a peer that does not read is no longer read either, long before
     host: {
       frameLength: lengthPrefixedFrameLength,
       maxFrameBytes: PREFIX_BYTES + maxPayloadBytes,

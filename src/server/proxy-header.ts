@@ -2,9 +2,11 @@
  * The header a load balancer may put before a connection's own bytes to tell whose connection it is: PROXY protocol
  * versions 1 (a line of text) and 2 (binary). Only read from proxies that are trusted, since anybody can write one.
  *
- * Contract: a pure function of the bytes so far; asks for more until it can decide, and never for more than 232 bytes
- * beyond what version 1 needs. Source: HAProxy's proxy-protocol.txt, version 2.
+ * Contract: a pure function of the bytes so far; asks for more until it can decide, and never when it has 528 bytes.
+ * Addresses come out in their shortest form, so that both versions write the same client alike. Source: HAProxy's
+ * proxy-protocol.txt, version 2.
  */
+import { isIP, SocketAddress } from 'node:net';
 
 /** What the bytes so far say. `address` undefined: the proxy speaks for itself (LOCAL, UNKNOWN). */
 export type ProxyHeader =
@@ -19,8 +21,6 @@ const V1_MAX_BYTES = 107;
 const V2_FIXED_BYTES = 16;
 /** Addresses take at most 216 bytes; some room for extensions, which are skipped. */
 const V2_MAX_BODY_BYTES = 512;
-/** No header is longer: a reader may stop collecting here. */
-export const MAX_PROXY_HEADER_BYTES = V2_FIXED_BYTES + V2_MAX_BODY_BYTES;
 
 const bad = (reason: string): ProxyHeader => ({ kind: 'bad', reason });
 
@@ -41,10 +41,11 @@ function parseV1(bytes: Buffer): ProxyHeader {
   if (end < 0) return bytes.length >= V1_MAX_BYTES ? bad('the PROXY line does not end') : { kind: 'more' };
   const words = bytes.toString('latin1', 0, end).split(' ');
   if (words[1] === 'UNKNOWN') return { kind: 'header', bytes: end + 2, address: undefined };
-  const isKnown = words.length === 6 && (words[1] === 'TCP4' || words[1] === 'TCP6');
-  const address = words[2] ?? '';
-  if (!isKnown || !/^[0-9a-fA-F:.]{2,45}$/.test(address)) return bad('the PROXY line is malformed');
-  return { kind: 'header', bytes: end + 2, address };
+  const [, family, source = '', destination = '', ...ports] = words;
+  const version = family === 'TCP4' ? 4 : family === 'TCP6' ? 6 : undefined;
+  const isWellFormed = version === isIP(source) && version === isIP(destination) && ports.length === 2;
+  if (!isWellFormed || !ports.every(isPort)) return bad('the PROXY line is malformed');
+  return { kind: 'header', bytes: end + 2, address: version === 6 ? shortIPv6(source) : source };
 }
 
 function parseV2(bytes: Buffer): ProxyHeader {
@@ -66,7 +67,15 @@ function parseV2(bytes: Buffer): ProxyHeader {
     : bad('the PROXY addresses are cut short');
 }
 
-/** All eight groups written out: only compared, never shown. */
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}
+
 function ipv6(body: Buffer): string {
-  return Array.from({ length: 8 }, (_, group) => body.readUInt16BE(2 * group).toString(16)).join(':');
+  const groups = Array.from({ length: 8 }, (_, group) => body.readUInt16BE(2 * group).toString(16));
+  return shortIPv6(groups.join(':'));
+}
+
+function shortIPv6(address: string): string {
+  return new SocketAddress({ address, family: 'ipv6' }).address;
 }

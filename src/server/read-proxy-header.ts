@@ -1,7 +1,7 @@
 /** Read the PROXY header off a fresh connection, leaving the connection's own bytes for whoever comes next. */
 import type { Socket } from 'node:net';
 import { WirebeatError } from '../base/errors.ts';
-import { MAX_PROXY_HEADER_BYTES, parseProxyHeader } from './proxy-header.ts';
+import { parseProxyHeader } from './proxy-header.ts';
 
 export interface Proxied {
   /** The client's address as the proxy tells it; undefined when the proxy speaks for itself. */
@@ -10,7 +10,13 @@ export interface Proxied {
   readonly head: Buffer;
 }
 
-/** Rejects with HB_ERR_PROXY_HEADER when there is none, it is malformed, or does not come within `limitMs`. */
+/** Longest time-out Node keeps, ms; a longer limit means none. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * Resolves with the socket paused. Rejects with HB_ERR_PROXY_HEADER when there is no header, it is malformed, the
+ * connection ends first, or it does not come within `limitMs`.
+ */
 export function readProxyHeader(socket: Socket, limitMs: number): Promise<Proxied> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
@@ -32,9 +38,13 @@ export function readProxyHeader(socket: Socket, limitMs: number): Promise<Proxie
       else if (parsed.kind === 'header') {
         const { address, bytes: length } = parsed;
         settle(() => resolve({ address, head: bytes.subarray(length) }));
-      } else if (bytes.length > MAX_PROXY_HEADER_BYTES) refuse('the PROXY header does not end');
+      }
     };
-    const timer = setTimeout(() => refuse(`no PROXY header within ${limitMs} ms`), limitMs);
+    const timer =
+      limitMs > MAX_TIMEOUT_MS
+        ? undefined
+        : setTimeout(() => refuse(`no PROXY header within ${limitMs} ms`), limitMs);
+    socket.on('error', () => {}); // `close` follows
     socket.on('data', onData);
     socket.on('close', onClose);
   });

@@ -113,7 +113,8 @@ export class Duty {
     const overdue = business.overdue(now);
     if (overdue !== undefined)
       announcer.tell({ type: 'business', outcome: overdue, failures: business.failures });
-    if (this.business === undefined || now < business.dueMs || business.isWaiting) return false;
+    if (announcer.isOver) return true;
+    if (now < business.dueMs || business.isWaiting) return false;
     const seq = transmitter.probe(nowMs);
     if (seq >= 0) business.sent(seq, now);
     return true;

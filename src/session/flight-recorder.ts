@@ -11,7 +11,6 @@ export const RECORDED = [
   'held',
   'host-in',
   'host-out',
-  'state',
   'wake-late',
   'paused',
   'resumed',
@@ -23,7 +22,7 @@ export interface FlightEvent {
   /** On the clock of the hub, ms. */
   readonly atMs: number;
   readonly what: Recorded;
-  /** Frames: the flags; bytes, lag or stall: how much; state: its place in the list of states. */
+  /** Frames: the flags. wake-late and stall: how long, ms. Else 0. */
   readonly value: number;
 }
 

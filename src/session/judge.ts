@@ -37,17 +37,23 @@ export class Judge {
     return this.#maySuspect ? silence.suspectAtMs(now) : silence.deadAtMs(now);
   }
 
-  judge(now: number, nowMs: number): void {
-    const { peer, silence, stats, transmitter } = this.#parts;
-    if (silence.grace(now)) {
-      stats.graces++;
-      silence.condemn(now);
-      return;
-    }
+  /** A judgement is due, but this process was not running: true when it is put off for a grace. */
+  grants(now: number, nowMs: number): boolean {
+    const { port, silence, stats } = this.#parts;
+    if (!silence.grace(now)) return false;
+    stats.graces++;
+    silence.condemn(now);
+    this.#owner.recorder?.record('wake-late', port.lateness.recentLagMs(now), nowMs);
+    return true;
+  }
+
+  judge(now: number): void {
+    const { peer, silence } = this.#parts;
     if (this.#maySuspect) this.#suspect(now);
-    if (this.#owner.state === 'closed' || now < silence.deadAtMs(now)) return;
-    if (silence.mustAsk) transmitter.ping(nowMs);
-    else if (this.#owner.state === 'leaving') this.finish(peer.hasLeft ? 'left' : 'local');
+    // Asked again, because a listener may have paused or ended this link.
+    if (this.#owner.state === 'closed' || now < this.atMs(now)) return;
+    if (silence.mustAsk) return; // the duty of this same wake asks
+    if (this.#owner.state === 'leaving') this.finish(peer.hasLeft ? 'left' : 'local');
     else this.#die(now);
   }
 

@@ -1,12 +1,14 @@
 /**
  * Advice, never a verdict: is the round trip creeping up, as it does before many links die? The baseline is the least
  * RTT of the last 64 to 128 answers; the alarm is raised when three answers in a row take at least three times that
- * and 20 ms more, and withdrawn when one takes less than twice.
+ * and 20 ms more, and withdrawn when one takes less than twice that, or less than 10 ms more.
  */
 const WINDOW = 64;
 const RAISE_FACTOR = 3;
 const RAISE_MS = 20;
 const CLEAR_FACTOR = 2;
+/** On loopback the baseline is 0 ms, and nothing is less than twice that. */
+const CLEAR_MS = 10;
 const IN_A_ROW = 3;
 
 export class RttTrend {
@@ -36,7 +38,7 @@ export class RttTrend {
       this.isRaised = true;
       return true;
     }
-    if (this.isRaised && rttMs < CLEAR_FACTOR * baselineMs) {
+    if (this.isRaised && rttMs < Math.max(CLEAR_FACTOR * baselineMs, baselineMs + CLEAR_MS)) {
       this.isRaised = false;
       return true;
     }

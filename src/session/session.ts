@@ -81,7 +81,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#duty = new Duty(parts);
     this.#receiver = new Receiver(this, parts, this.#duty);
     this.#judge = new Judge(this, parts, this.#duty);
-    this.recorder = policy.record ? new FlightRecorder() : undefined;
+    this.recorder = transmitter.recorder = policy.record ? new FlightRecorder() : undefined;
     this.advice = policy.advice ? new Advice(limits) : undefined;
   }
 
@@ -172,12 +172,14 @@ export class Session implements ReceiverOwner, JudgeOwner {
   /** Bytes of a host frame whose length was accepted. */
   receiveHost(nowMs: number): void {
     if (this.state === 'closed') return;
+    this.recorder?.record('host-in', 0, nowMs);
     this.#peer.lastVoluntaryMs = Math.ceil(nowMs);
     this.#life(this.#peer.lastVoluntaryMs);
   }
 
   /** The host wrote: that is traffic in the peer's eyes, and it may have filled the queue. */
   hostWrote(nowMs: number): void {
+    this.recorder?.record('host-out', 0, nowMs);
     this.#transmitter.lastTxMs = Math.floor(nowMs);
     this.#silence.queueGrew(this.#transmitter.lastTxMs);
   }
@@ -208,8 +210,6 @@ export class Session implements ReceiverOwner, JudgeOwner {
     if (!this.#silence.isPaused) return;
     this.#silence.isPaused = false;
     this.#tellPauseAtMs = Infinity;
-    if (!this.heard) this.#hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
-    this.recorder?.record('resumed', 0, nowMs);
     this.#freshWindow(nowMs);
   }
 
@@ -224,6 +224,8 @@ export class Session implements ReceiverOwner, JudgeOwner {
   }
 
   #freshWindow(nowMs: number): void {
+    this.recorder?.record('resumed', 0, nowMs);
+    if (!this.heard) this.#hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
     this.#silence.life(Math.ceil(nowMs));
     this.#questions.restart(Math.floor(nowMs));
     this.#duty.business?.forget(Math.floor(nowMs));
@@ -272,19 +274,12 @@ export class Session implements ReceiverOwner, JudgeOwner {
   wake(nowMs: number, polled: boolean): number {
     if (this.state === 'closed') return Infinity;
     const now = Math.floor(nowMs);
-    const stalledMs = this.#silence.look(now);
-    if (stalledMs > 0) this.#announcer.tell({ type: 'write-stall', stalledMs });
+    if (!polled && this.#needsPoll(now)) return NEEDS_POLL;
+    const stalledMs = this.#silence.look(now, polled);
+    if (stalledMs > 0) this.#tellStall(stalledMs, nowMs);
     if (now >= this.#tellPauseAtMs) this.#tellPause(now);
-    if (now >= this.#judge.atMs(now) || now >= this.#hearByMs) {
-      if (!polled) {
-        this.#silence.condemn(now);
-        return NEEDS_POLL;
-      }
-      if (now >= this.#hearByMs) this.#giveUp();
-      else this.#judge.judge(now, nowMs);
-    } else if (now >= this.#leaveByMs) {
-      this.#judge.finish('local');
-    }
+    if (this.#isJudgementDue(now)) this.#judgeNow(now, nowMs);
+    else if (now >= this.#leaveByMs) this.#judge.finish('local');
     this.#duty.perform(this.state, now, nowMs);
     return this.deadline(nowMs);
   }
@@ -331,6 +326,29 @@ export class Session implements ReceiverOwner, JudgeOwner {
   }
 
   // ---- judging -----------------------------------------------------------
+
+  #isJudgementDue(now: number): boolean {
+    return now >= this.#judge.atMs(now) || now >= this.#hearByMs;
+  }
+
+  /** What is due may be refuted by what waits in the sockets. */
+  #needsPoll(now: number): boolean {
+    if (!this.#isJudgementDue(now)) return now >= this.#silence.lookAtMs;
+    this.#silence.condemn(now);
+    return true;
+  }
+
+  #judgeNow(now: number, nowMs: number): void {
+    if (this.#judge.grants(now, nowMs)) {
+      if (now >= this.#hearByMs) this.#hearByMs = this.#silence.graceUntilMs;
+    } else if (now >= this.#hearByMs) this.#giveUp();
+    else this.#judge.judge(now);
+  }
+
+  #tellStall(stalledMs: number, nowMs: number): void {
+    this.recorder?.record('stall', stalledMs, nowMs);
+    this.#announcer.tell({ type: 'write-stall', stalledMs });
+  }
 
   #tellPause(now: number): void {
     const pausedMs = now - this.#tellPauseAtMs + this.policy.maxReadPausedMs;

@@ -146,8 +146,12 @@ export class Silence {
     this.#watch = new WriteWatch(now, this.#port.takenBytes());
   }
 
-  /** Look whether the queue moved. Returns how long it has stood still when that is news worth telling, else 0. */
-  look(now: number): number {
+  /**
+   * Look whether the queue moved; returns how long it has stood still when that is news worth telling, else 0. A
+   * queue that waits counts only when the sockets were served since this process woke (`polled`): until then it may
+   * be us who did not write.
+   */
+  look(now: number, polled: boolean): number {
     const watch = this.#watch;
     if (this.#port.queuedBytes() === 0) {
       if (watch?.isConfirmed === true) this.#movedMs = now;
@@ -158,6 +162,7 @@ export class Silence {
       this.#watch = new WriteWatch(now, this.#port.takenBytes());
       return 0;
     }
+    if (!polled) return 0;
     if (watch.look(now, this.#port.takenBytes())) this.#movedMs = now;
     const stalledMs = now - watch.progressMs;
     if (stalledMs < this.#limits.deadMs || watch.stallReported) return 0;

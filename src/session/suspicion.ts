@@ -15,7 +15,7 @@ const MAX_PHI = 40;
 
 export class Suspicion {
   readonly #outageMs: number;
-  #lastMs = Number.NaN;
+  #lastMs = -Infinity;
   #meanMs = 0;
   #varianceMs2 = 0;
   /** Gaps taken in so far. */
@@ -28,8 +28,9 @@ export class Suspicion {
   /** Something was heard. */
   heard(nowMs: number): void {
     const gapMs = nowMs - this.#lastMs;
+    if (!(gapMs >= 0)) return; // a clock that went back, or none
     this.#lastMs = nowMs;
-    if (!(gapMs >= 0) || gapMs > this.#outageMs) return;
+    if (gapMs > this.#outageMs) return;
     if (this.samples++ === 0) {
       this.#meanMs = gapMs;
       return;
@@ -41,7 +42,7 @@ export class Suspicion {
 
   /** phi now, 0..40; 0 until two gaps are known. */
   phi(nowMs: number): number {
-    if (this.samples < 2) return 0;
+    if (this.samples < 2 || !(nowMs > this.#lastMs)) return 0;
     const floorMs = Math.max(MIN_DEVIATION_MS, MIN_DEVIATION_OF_MEAN * this.#meanMs);
     const y = (nowMs - this.#lastMs - this.#meanMs) / Math.max(Math.sqrt(this.#varianceMs2), floorMs);
     // Logistic approximation of the normal distribution's tail, written so that neither end overflows.

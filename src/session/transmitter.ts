@@ -10,6 +10,7 @@ import type { Random } from '../base/random.ts';
 import { Flag, PARAM_VALUE_MAX, Param } from '../wire/constants.ts';
 import { makeParam } from '../wire/param.ts';
 import type { Limits } from './limits.ts';
+import type { FlightRecorder } from './flight-recorder.ts';
 import { Outbox } from './outbox.ts';
 import type { SessionPolicy } from './policy.ts';
 import { Sent, type SessionPort } from './port.ts';
@@ -26,6 +27,8 @@ export class Transmitter {
   /** Our DEGRADED level, carried on every frame. */
   degraded = false;
   lastTxMs = 0;
+  /** Told what goes out, when it runs. */
+  recorder: FlightRecorder | undefined;
   /** Nothing can go out: not open yet, or the outbound side refused a frame and has not called back. */
   isHeld = true;
 
@@ -72,6 +75,7 @@ export class Transmitter {
   open(nowMs: number, firstMs: number): void {
     this.lastTxMs = nowMs;
     this.#gapMs = firstMs;
+    this.#owesLevel = false; // the first frame tells it
     this.isHeld = false;
   }
 
@@ -102,9 +106,9 @@ export class Transmitter {
     return this.#put(Flag.AckRequest | Flag.Probe, this.wireTime(nowMs), nowMs) ? seq : -1;
   }
 
-  /** Owe a frame `delayMs` from now, whatever was sent before. */
+  /** Owe a frame within `delayMs` from now; one owed earlier stays so, as our sends are never further apart. */
   owe(now: number, delayMs: number): void {
-    this.#gapMs = now + delayMs - this.lastTxMs;
+    this.#gapMs = Math.min(this.#gapMs, now + delayMs - this.lastTxMs);
   }
 
   /** A changed level is owed at once. */
@@ -167,9 +171,11 @@ export class Transmitter {
 
   #putAnswer(flags: number, seq: number, timestamp: number, nowMs: number): boolean {
     if (this.#port.send(flags, seq, timestamp) === Sent.Held) {
+      this.recorder?.record('held', flags, nowMs);
       this.isHeld = true;
       return false;
     }
+    this.recorder?.record('frame-out', flags, nowMs);
     this.#stats.pongsSent++;
     this.#noteSent(nowMs);
     return true;
@@ -180,10 +186,12 @@ export class Transmitter {
     const seq = this.#nextSeq >>> 0;
     const result = this.#port.send(this.degraded ? flags | Flag.Degraded : flags, seq, word);
     if (result === Sent.Held) {
+      this.recorder?.record('held', flags, nowMs);
       this.isHeld = true;
       this.#stats.skipped++;
       return false;
     }
+    this.recorder?.record('frame-out', flags, nowMs);
     this.#nextSeq = (this.#nextSeq + 1) | 0;
     this.#owesLevel = false;
     const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own

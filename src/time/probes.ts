@@ -25,7 +25,7 @@ export interface ProbeOptions {
   signal?: AbortSignal;
   /** Does the work. Throws, rejects or resolves `false` = failed. */
   run(signal: AbortSignal): unknown;
-  /** Called after each run. */
+  /** Called after each run, or when it reaches its limit. What it throws goes uncaught; the probe goes on. */
   onResult?(result: ProbeResult): void;
 }
 
@@ -75,6 +75,10 @@ export class Probe implements WheelEntry {
     else options.signal?.addEventListener('abort', this.stop, { once: true });
   }
 
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   get isRunning(): boolean {
     return this.#running !== undefined;
   }
@@ -82,20 +86,27 @@ export class Probe implements WheelEntry {
   wake(): void {
     if (this.#isStopped) return;
     const nowMs = this.#scheduler.now();
-    if (this.#running !== undefined && nowMs >= this.#limitAtMs) {
-      this.#limitAtMs = Infinity;
-      this.#finish?.(
-        new WirebeatError('HB_ERR_PROBE_LIMIT', `${this.name} took longer than ${this.#limitMs} ms`),
-      );
+    try {
+      if (nowMs >= this.#limitAtMs) this.#overdue();
+    } finally {
+      if (nowMs >= this.#dueMs && !this.#isStopped) this.#turn(nowMs);
+      if (!this.#isStopped) this.#scheduler.rearm(this.#timer, Math.min(this.#dueMs, this.#limitAtMs));
     }
-    if (nowMs >= this.#dueMs) {
-      if (this.#running === undefined) this.#start(nowMs);
-      else this.skipped++;
-      const { periodMs } = this.#options;
-      // A late process catches up with one run, not with all it missed.
-      this.#dueMs += periodMs * (1 + Math.floor((nowMs - this.#dueMs) / periodMs));
-    }
-    if (!this.#isStopped) this.#scheduler.rearm(this.#timer, Math.min(this.#dueMs, this.#limitAtMs));
+  }
+
+  #overdue(): void {
+    this.#limitAtMs = Infinity;
+    this.#finish?.(
+      new WirebeatError('HB_ERR_PROBE_LIMIT', `${this.name} took longer than ${this.#limitMs} ms`),
+    );
+  }
+
+  #turn(nowMs: number): void {
+    if (this.#running === undefined) this.#start(nowMs);
+    else this.skipped++;
+    const { periodMs } = this.#options;
+    // A late process catches up with one run, not with all it missed.
+    this.#dueMs += periodMs * (1 + Math.floor((nowMs - this.#dueMs) / periodMs));
   }
 
   /** No further run; the one under way is told through its signal and its result dropped. Idempotent. */
@@ -119,13 +130,13 @@ export class Probe implements WheelEntry {
       this.#settle(startedMs, error);
     };
     this.#finish = (error) => {
-      settle(error);
       controller.abort(error);
+      settle(error);
     };
     const ended = (error?: unknown): void => {
-      settle(error);
-      if (this.#running === controller) this.#running = undefined;
+      this.#running = undefined;
       this.#limitAtMs = Infinity;
+      settle(error);
     };
     new Promise((resolve) => resolve(this.#options.run(controller.signal))).then(
       (value) =>

@@ -95,6 +95,10 @@ export class Scheduler<T> {
   #sleep: HostTimer | undefined;
   /** When `#sleep` ends; Infinity without one. */
   #wakeMs = Number.POSITIVE_INFINITY;
+  /** When the sleep should have ended, had the last wake's callbacks taken no time: lateness counts from here. */
+  #wantedMs = Number.POSITIVE_INFINITY;
+  /** When the last wake began. */
+  #wokeMs = Number.NEGATIVE_INFINITY;
   /** Immediates stay referenced: an unreferenced one does not keep the loop from sleeping in its poll. */
   #continuation: HostTimer | undefined;
   #firing = false;
@@ -201,7 +205,7 @@ export class Scheduler<T> {
   }
 
   /** Called when something may be due earlier than the sleep ends. While a batch runs, its end sees to that. */
-  #sleepUntilDue(): void {
+  #sleepUntilDue(sinceMs = this.#clock.now()): void {
     if (this.#firing || this.#continuation !== undefined) return;
     const dueMs = this.#wheel.nextDueMs();
     if (dueMs >= this.#wakeMs) return;
@@ -210,6 +214,7 @@ export class Scheduler<T> {
     if (wakeMs >= this.#wakeMs) return; // else arming for the past again and again would put the wake off for ever
     this.#stopSleep();
     this.#wakeMs = wakeMs;
+    this.#wantedMs = Math.min(wakeMs, Math.max(dueMs, sinceMs + SHORTEST_DELAY_MS));
     // Rounded up, as Node cuts fractions off and a wake before the tick is a wake for nothing.
     const delayMs = Math.min(Math.ceil(wakeMs - nowMs), LONGEST_DELAY_MS);
     this.#sleep = this.#hold(this.#host.setTimeout(() => this.#wake(), delayMs));
@@ -217,7 +222,8 @@ export class Scheduler<T> {
 
   #wake(): void {
     const nowMs = this.#clock.now();
-    const lagMs = Math.max(0, nowMs - this.#wakeMs);
+    const lagMs = Math.max(0, nowMs - this.#wantedMs);
+    this.#wokeMs = nowMs;
     this.#sleep = undefined;
     this.#wakeMs = Number.POSITIVE_INFINITY;
     this.#fireBatch(nowMs, lagMs);
@@ -238,7 +244,7 @@ export class Scheduler<T> {
 
   #goOn(moreIsDue: boolean): void {
     if (moreIsDue) this.#continuation = this.#host.setImmediate(() => this.#continue());
-    else this.#sleepUntilDue();
+    else this.#sleepUntilDue(this.#wokeMs);
   }
 
   #continue(): void {

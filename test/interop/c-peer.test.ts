@@ -143,7 +143,7 @@ async function withEchoServer(
   options: EchoServerOptions,
   body: (port: number, closed: ClosedDetail[]) => Promise<void>,
 ): Promise<void> {
-  const server = createEchoServer({ intervalMs: 1_000, ...options });
+  const server = createEchoServer({ intervalMs: 1_000, maxFramesPerSecond: Infinity, ...options });
   const closed: ClosedDetail[] = [];
   server.hub.on('closed', (_link, detail) => closed.push(detail));
   const { port } = (await server.listen(0)) as AddressInfo;

@@ -22,8 +22,12 @@ function onlyAnswers(connection: ConnectionPlan, side: Side): boolean {
   return side === 'near' && connection.peer !== 'full';
 }
 
-function byFault(fault: FaultPlan, connection: ConnectionPlan, index: number, side: Side): number {
-  const { kind, forMs } = fault;
+function byFault(plan: Plan, fault: FaultPlan, index: number, side: Side): number {
+  const { kind } = fault;
+  const connection = plan.connections[index] as ConnectionPlan;
+  const struck = plan.connections[fault.connection] as ConnectionPlan;
+  // The last of several stalls begins before the end and goes on after it.
+  const forMs = fault.forMs + (kind.startsWith('thrash') ? 1.5 * struck.intervalMs : 0);
   const answersOnly = onlyAnswers(connection, side);
   if (['stall', 'thrash', 'thrash-long', 'freeze', 'suspend', 'kill', 'power-off'].includes(kind)) {
     // The near process serves all connections, each far process its own.
@@ -44,7 +48,7 @@ function disruptionsOf(plan: Plan, index: number, side: Side, forgottenMs: numbe
   const connection = plan.connections[index] as ConnectionPlan;
   const found: Disruption[] = [];
   for (const fault of plan.faults) {
-    const forMs = byFault(fault, connection, index, side);
+    const forMs = byFault(plan, fault, index, side);
     if (forMs > 0) found.push({ fromMs: fault.atMs, forMs });
   }
   for (const traffic of connection.traffic) {

@@ -89,7 +89,9 @@ function connection(dice: Dice, baseMs: number): ConnectionPlan {
   const peer = dice.among(PEERS);
   const farDeadAfter = dice.among(MULTIPLIERS);
   const least = peer === 'full' ? Math.min(deadAfter, farDeadAfter) : deadAfter;
-  const mostRttMs = Math.min(2.5 * intervalMs, 0.9 * least * intervalMs);
+  // One that speaks now and then, but keeps no interval, is asked late: its answer must fit into what is left of D.
+  const mostIntervals = peer === 'repeater' ? 0.8 * (least - 1) : 0.9 * least;
+  const mostRttMs = Math.min(2.5, mostIntervals) * intervalMs;
   const rttMs = Math.round(
     mostRttMs * dice.among([0, 0.01, 0.1, 0.3, 0.6, 1]) * (1 - 0.5 * dice.random.next()),
   );

@@ -3,6 +3,9 @@
  * by the real timer wheel. An end is a session or a script. The outbound side of an end can be blocked in the ways a
  * socket can: frames refused (held), or accepted and not yet in the kernel (queued). Everything is recorded with its
  * time. Order within one instant is Node's: timers, then what has arrived, then judgements that waited for it.
+ *
+ * All sessions of a world live in one process, which can stall (its timers are late, what arrives waits, scripts go
+ * on) and sleep (its clock stands still). What a hub would note of both is noted here.
  */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import {
@@ -14,6 +17,7 @@ import {
   type SessionEvent,
   type SessionOptions,
   type SessionPort,
+  SleepDetector,
   sessionPolicy,
 } from '../../src/session/index.ts';
 import { type TimerHandle, TimerWheel } from '../../src/time/wheel.ts';
@@ -54,6 +58,17 @@ export class World {
   readonly tickMs: number;
   /** How late the one process of this world runs. */
   readonly lateness = new Lateness();
+  /** What a hub tells as `self-late`, and of sleep as `resumed`. */
+  readonly lates: { readonly atMs: number; readonly lagMs: number; readonly score: number }[] = [];
+  readonly sleeps: { readonly atMs: number; readonly sleptMs: number }[] = [];
+  readonly ends: SessionEnd[] = [];
+  readonly #sleep = new SleepDetector(0);
+  #sleptMs = 0;
+  #blockedUntilMs = -Infinity;
+  /** When the process wanted to be woken; lateness counts from here. */
+  #wantedMs = Infinity;
+  /** What arrived while the process was stalled. */
+  readonly #inbox: (() => void)[] = [];
   /** Pending arrivals and scripted actions, by time, then by order of planning. */
   #plan: { atMs: number; order: number; run: () => void }[] = [];
   #order = 0;
@@ -64,6 +79,27 @@ export class World {
     this.tickMs = tickMs;
     this.random = seededRandom(seed);
     this.wheel = new TimerWheel({ tickMs, startMs, onExpire: (end) => this.#wake(end) });
+    this.#sleep.look(startMs, startMs);
+  }
+
+  get isStalled(): boolean {
+    return this.nowMs < this.#blockedUntilMs;
+  }
+
+  /** The process does nothing for this long, beginning now. */
+  stall(forMs: number): void {
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, this.nowMs + forMs);
+  }
+
+  /** The machine sleeps now: the clock of this world, which is the process's, stands still meanwhile. */
+  suspend(forMs: number): void {
+    this.#sleptMs += forMs;
+  }
+
+  /** Something for the process: done now, or once it runs again. */
+  deliver(run: () => void): void {
+    if (this.isStalled) this.#inbox.push(run);
+    else run();
   }
 
   /** Do something at this time, after the timers of that instant. */
@@ -89,20 +125,45 @@ export class World {
 
   runUntil(untilMs: number): void {
     for (let turns = 0; ; turns++) {
-      const nextMs = Math.min(this.wheel.nextDueMs(), this.#plan[0]?.atMs ?? Infinity);
+      const awakeMs = this.#inbox.length > 0 ? this.#blockedUntilMs : this.wheel.nextDueMs();
+      const nextMs = Math.min(Math.max(awakeMs, this.#blockedUntilMs), this.#plan[0]?.atMs ?? Infinity);
       if (nextMs > untilMs) break;
       if (nextMs > this.nowMs) turns = 0;
       else if (turns > MAX_TURNS_AT_ONCE) throw new Error('somebody wakes without end in one instant');
       this.nowMs = Math.max(this.nowMs, nextMs);
-      this.wheel.advance(this.nowMs);
+      if (!this.isStalled) this.#timers();
       this.#poll();
-      for (const end of this.#judging.splice(0)) end.wake(true);
+      if (!this.isStalled) for (const end of this.#judging.splice(0)) end.wake(true);
+      this.#wantedMs = Math.max(this.wheel.nextDueMs(), this.nowMs);
     }
     this.nowMs = untilMs;
   }
 
+  /** As a hub does: first what the process's own absence means, then the timers that are due. */
+  #timers(): void {
+    const { nowMs } = this;
+    if (nowMs < this.wheel.nextDueMs()) return;
+    const sleptMs = this.#sleep.look(nowMs, nowMs + this.#sleptMs);
+    if (sleptMs > 0) this.#resumed(sleptMs);
+    const lagMs = Math.max(0, nowMs - this.#wantedMs);
+    if (this.lateness.note(nowMs, lagMs))
+      this.lates.push({ atMs: nowMs, lagMs, score: this.lateness.score(nowMs) });
+    this.wheel.advance(nowMs);
+  }
+
+  #resumed(sleptMs: number): void {
+    this.sleeps.push({ atMs: this.nowMs, sleptMs });
+    for (const [index, end] of this.ends.entries()) {
+      const spreadMs = Math.min(end.session.policy.intervalMs, 2000);
+      end.act((session, nowMs) =>
+        session.resumed(nowMs, Math.floor(((index + 0.5) / this.ends.length) * spreadMs)),
+      );
+    }
+  }
+
   /** Everything that has arrived by now. */
   #poll(): void {
+    if (!this.isStalled) for (const read of this.#inbox.splice(0)) read();
     while (this.#plan.length > 0 && this.#plan[0]!.atMs <= this.nowMs) this.#plan.shift()!.run();
   }
 
@@ -178,6 +239,8 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
   /** Held: refuse; Queued: take, and keep until `flush`; InKernel: an idle socket. */
   outbound: SentResult = Sent.InKernel;
   allowsProbes = true;
+  /** The application's check, when there is one. */
+  onCheck: ((seq: number, timestamp: number) => void) | undefined;
   #queue: Cargo[] = [];
   #hostQueuedBytes = 0;
   #takenBytes = 0;
@@ -188,6 +251,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
   constructor(world: World, options: SessionOptions = {}, random: Random = world.random) {
     super(world);
     this.session = new Session(sessionPolicy(options, world.tickMs), this, random);
+    world.ends.push(this);
   }
 
   open(phase = 0): void {
@@ -219,6 +283,10 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
   // ---- the connection ------------------------------------------------------
 
   arrive(cargo: Cargo): void {
+    this.world.deliver(() => this.#read(cargo));
+  }
+
+  #read(cargo: Cargo): void {
     if (this.#unread !== undefined) this.#unread.push(cargo);
     else if (cargo === 'host') this.session.receiveHost(this.world.nowMs);
     else this.session.receive(cargo.flags, cargo.seq, cargo.word, this.world.nowMs);
@@ -288,8 +356,9 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
     return this.world.lateness;
   }
 
-  check(): boolean {
-    return false;
+  check(seq: number, timestamp: number): boolean {
+    this.onCheck?.(seq, timestamp);
+    return this.onCheck !== undefined;
   }
 
   allowProbe(): boolean {

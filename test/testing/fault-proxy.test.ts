@@ -116,12 +116,16 @@ describe('fault proxy', () => {
   test('a stalled direction stops reading, so that its sender feels it', async () => {
     const { client } = await connect();
     proxy.set('there', { mode: 'stall' });
-    let isWritten = false;
-    client.write(Buffer.alloc(64 * 2 ** 20), () => (isWritten = true));
-    await quiet();
-    expect(isWritten).toBe(false);
+    const [chunk, chunks] = [Buffer.alloc(2 ** 16), 1_024];
+    for (let index = 0; index < chunks; index++) client.write(chunk);
+    let waiting = -1;
+    while (waiting !== client.writableLength) {
+      waiting = client.writableLength;
+      await quiet();
+    }
+    expect(waiting).toBeGreaterThan((chunk.length * chunks) / 2);
     proxy.heal();
-    await until(() => isWritten);
+    await until(() => client.writableLength === 0);
   });
 
   test('throttles to the bytes per second asked for', async () => {

@@ -260,6 +260,7 @@ describe('lab processes', () => {
     ] as const) {
       const { near, b, world } = lab();
       const heard = listen(near);
+      b.clock.setTimeout(() => b.sockets.clear(), 10);
       b[end]();
       b.thaw();
       world.run(1_000);
