@@ -82,6 +82,8 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   readonly #totals = emptyTotals();
   readonly #probes = new Set<Probe>();
   #judging: SocketLink[] = [];
+  /** What had arrived by this time has been read when `#judging` are judged. */
+  #readUpToMs = 0;
   #phase: number;
   #nextId = 1;
   #dead = 0;
@@ -250,7 +252,10 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
 
   /** @internal */
   judgeAfterPoll(link: SocketLink): void {
-    if (this.#judging.length === 0) this.scheduler.afterPoll(() => this.#judge());
+    if (this.#judging.length === 0) {
+      this.#readUpToMs = this.now();
+      this.scheduler.afterPoll(() => this.#judge());
+    }
     this.#judging.push(link);
   }
 
@@ -276,15 +281,9 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     const judging = this.#judging;
     this.#judging = [];
     const errors: unknown[] = [];
-    const polledMs = this.now();
-    for (const [index, link] of judging.entries()) {
-      // Listeners took their time, and bytes may have come meanwhile: read again before judging the rest.
-      if (index > 0 && this.now() - polledMs >= this.#tickMs) {
-        for (const rest of judging.slice(index)) this.judgeAfterPoll(rest);
-        break;
-      }
+    for (const link of judging) {
       try {
-        link.wake(true);
+        link.wake(true, this.#readUpToMs);
       } catch (error) {
         errors.push(error); // a listener's throw must not spare or doom the other links
       }

@@ -129,8 +129,8 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
 
   // ---- the wheel ---------------------------------------------------------
 
-  /** The deadline asked for has come. `polled`: the sockets were read since this process woke. */
-  wake(polled: boolean): void {
+  /** The deadline asked for has come. `polled`: what had arrived by `readUpToMs` was read since. */
+  wake(polled: boolean, readUpToMs?: number): void {
     const nowMs = this.hub.now();
     if (this.ending !== undefined) {
       if (nowMs >= this.#endByMs) this.finish(this.ending);
@@ -139,7 +139,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     }
     let next = Infinity;
     try {
-      next = this.session.wake(nowMs, polled);
+      next = this.session.wake(nowMs, polled, readUpToMs);
     } catch (error) {
       next = this.session.deadline(nowMs); // a listener threw: this link is judged all the same
       throw error;

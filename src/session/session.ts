@@ -269,16 +269,19 @@ export class Session implements ReceiverOwner, JudgeOwner {
 
   /**
    * Do what is due at `nowMs`; returns the next deadline (Infinity: none), or NEEDS_POLL when a judgement is due and
-   * the sockets were not read since this process woke: bytes that wait there may refute it.
+   * the sockets were not read since this process woke: bytes that wait there may refute it. What had arrived by
+   * `readUpToMs` has been read, so that is the moment judged; what listeners and others took since then is nobody's
+   * silence.
    */
-  wake(nowMs: number, polled: boolean): number {
+  wake(nowMs: number, polled: boolean, readUpToMs: number = nowMs): number {
     if (this.state === 'closed') return Infinity;
     const now = Math.floor(nowMs);
     if (!polled && this.#needsPoll(now)) return NEEDS_POLL;
     const stalledMs = this.#silence.look(now, polled);
     if (stalledMs > 0) this.#tellStall(stalledMs, nowMs);
     if (now >= this.#tellPauseAtMs) this.#tellPause(now);
-    if (this.#isJudgementDue(now)) this.#judgeNow(now, nowMs);
+    const judgedMs = Math.floor(readUpToMs);
+    if (this.#isJudgementDue(judgedMs)) this.#judgeNow(judgedMs, nowMs);
     else if (now >= this.#leaveByMs) this.#judge.finish('local');
     this.#duty.perform(this.state, now, nowMs);
     return this.deadline(nowMs);

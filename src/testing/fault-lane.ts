@@ -143,7 +143,7 @@ export class FaultLane {
   }
 
   #throttleSource(): void {
-    if (false) this.#source.pause();
+    if (this.#heldBytes >= MOST_HELD_BYTES) this.#source.pause();
     else if (this.#source.isPaused()) this.#source.resume();
   }
 

@@ -4,8 +4,8 @@
  * What is kept of the original because behaviour hangs on it: a write the kernel takes at once leaves
  * `writableLength` at 0 and calls back in the next tick; one it does not stays whole in `writableLength` until its
  * last byte is taken, while the handle's `writeQueueSize` shrinks; further writes wait and then leave together. Reads
- * happen in the poll phase only, 2 MiB at most in a row. `end` flushes first; `destroy` sends RST when bytes were unread,
- * else FIN. After both directions ended the socket destroys itself (`allowHalfOpen` is false).
+ * happen in the poll phase only, 2 MiB at most in a row. `end` flushes first; `destroy` sends RST when bytes were
+ * unread, else FIN. After both directions ended the socket destroys itself (`allowHalfOpen` is false).
  * Left out: encodings, corking, options, time-outs, and connecting: the connection stands from the beginning.
  */
 import { EventEmitter } from 'node:events';

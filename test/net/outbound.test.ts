@@ -219,10 +219,10 @@ describe('a peer that does not read', () => {
     expect(link.socket.writableLength - queued).toBeLessThanOrEqual(16);
     expect(link.stats().skipped).toBeGreaterThan(0);
     const sent = link.stats().framesSent;
-    for (let n = 1; n <= 200; n++) link.socket.emit('data', peer.frame(Flag.AckRequest, n));
+    for (let n = 1; n <= 100; n++) link.socket.emit('data', peer.frame(Flag.AckRequest, n));
     expect(link.socket.writableLength - queued).toBeLessThanOrEqual(16);
     expect(link.stats().framesSent).toBe(sent);
-    expect(link.stats().pongsCoalesced).toBe(199);
+    expect(link.stats().pongsCoalesced).toBe(99);
     peer.socket.resume();
     await eventually(() => peer.hostBytes === written, 'everything the host wrote');
     expect((await peer.seen(1, Flag.Ack)).map(({ timestamp }) => timestamp)).toEqual([200]); // the newest, and only it

@@ -113,7 +113,7 @@ describe('limits', () => {
     expect(third.frames).toHaveLength(1);
     expect(third.frames[0]?.flags).toBe(Flag.GoAway | Flag.Param);
     expect(goAwayReason(third.frames[0]!.timestamp)).toBe(GoAwayReason.Overloaded);
-    expect(server.refused).toEqual({ HB_ERR_TOO_MANY_LINKS: 1, HB_ERR_TOO_MANY_FROM_ADDRESS: 0 });
+    expect(server.refused).toMatchObject({ HB_ERR_TOO_MANY_LINKS: 1, HB_ERR_TOO_MANY_FROM_ADDRESS: 0 });
     first.socket.end();
     await eventually(() => server.links === 1, 'room');
     const fourth = new RawPeer(await client(port));

@@ -19,7 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'no-drain',
     file: 'src/session/session.ts',
     find: 'return NEEDS_POLL;',
-    replace: '',
+    replace: 'void 0;',
   },
   {
     name: 'unbounded-grace',
@@ -48,8 +48,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sends-are-life',
     file: 'src/session/silence.ts',
-    find: 'Math.max(this.lastRxMs, this.#movedMs) + deadMs',
-    replace: 'Math.max(this.lastRxMs, this.#movedMs, this.#transmitter.lastTxMs) + deadMs',
+    find: 'Math.max(this.lastRxMs, this.#movedMs)',
+    replace: 'Math.max(this.lastRxMs, this.#movedMs, this.#transmitter.lastTxMs)',
   },
   {
     name: 'pause-ignored',

@@ -72,7 +72,7 @@ export class World {
   /** Pending arrivals and scripted actions, by time, then by order of planning. */
   #plan: { atMs: number; order: number; run: () => void }[] = [];
   #order = 0;
-  #judging: SessionEnd[] = [];
+  #judging: { readonly end: SessionEnd; readonly readUpToMs: number }[] = [];
 
   constructor(seed = 1, { startMs = EPOCH_MS, tickMs = 10 } = {}) {
     this.nowMs = startMs;
@@ -125,16 +125,21 @@ export class World {
 
   runUntil(untilMs: number): void {
     for (let turns = 0; ; turns++) {
-      const awakeMs = this.#inbox.length > 0 ? this.#blockedUntilMs : this.wheel.nextDueMs();
+      const waits = this.#inbox.length > 0 || this.#judging.length > 0;
+      const awakeMs = waits ? this.#blockedUntilMs : this.wheel.nextDueMs();
       const nextMs = Math.min(Math.max(awakeMs, this.#blockedUntilMs), this.#plan[0]?.atMs ?? Infinity);
       if (nextMs > untilMs) break;
       if (nextMs > this.nowMs) turns = 0;
       else if (turns > MAX_TURNS_AT_ONCE) throw new Error('somebody wakes without end in one instant');
       this.nowMs = Math.max(this.nowMs, nextMs);
-      if (!this.isStalled) this.#timers();
+      const { isStalled } = this;
+      if (!isStalled) {
+        this.#judge(); // left over when a stall began in the poll
+        this.#timers();
+      }
       this.#poll();
-      if (!this.isStalled) for (const end of this.#judging.splice(0)) end.wake(true);
-      this.#wantedMs = Math.max(this.wheel.nextDueMs(), this.nowMs);
+      if (!this.isStalled) this.#judge();
+      if (!isStalled) this.#wantedMs = Math.max(this.wheel.nextDueMs(), this.nowMs);
     }
     this.nowMs = untilMs;
   }
@@ -167,8 +172,12 @@ export class World {
     while (this.#plan.length > 0 && this.#plan[0]!.atMs <= this.nowMs) this.#plan.shift()!.run();
   }
 
+  #judge(): void {
+    for (const { end, readUpToMs } of this.#judging.splice(0)) end.wake(true, readUpToMs);
+  }
+
   #wake(end: SessionEnd): void {
-    if (!end.wake(false)) this.#judging.push(end);
+    if (!end.wake(false)) this.#judging.push({ end, readUpToMs: this.nowMs });
   }
 }
 
@@ -260,8 +269,8 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
   }
 
   /** False when it must be woken again after a poll. */
-  wake(polled: boolean): boolean {
-    const next = this.session.wake(this.world.nowMs, polled);
+  wake(polled: boolean, readUpToMs = this.world.nowMs): boolean {
+    const next = this.session.wake(this.world.nowMs, polled, readUpToMs);
     if (next === NEEDS_POLL) {
       if (polled) throw new Error('asked to poll after a poll');
       this.world.wheel.cancel(this.#timer);
