@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { addDecode } from './commands/decode.ts';
 import { addDemo } from './commands/demo.ts';
 import { addEncode } from './commands/encode.ts';
+import { addLoad } from './commands/load.ts';
 import { addPing } from './commands/ping.ts';
 import { addServe } from './commands/serve.ts';
 import { onOneLine, reportFailure } from './errors.ts';
@@ -29,7 +30,7 @@ const program = new Command('wirebeat')
   .configureOutput({
     outputError: (text, write) => write(`wirebeat: ${onOneLine(text.replace(/^error: /, ''))}\n`),
   });
-for (const add of [addServe, addPing, addDecode, addEncode, addDemo]) add(program);
+for (const add of [addServe, addPing, addLoad, addDecode, addEncode, addDemo]) add(program);
 
 try {
   await program.parseAsync(process.argv);

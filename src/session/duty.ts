@@ -67,12 +67,21 @@ export class Duty {
     return next;
   }
 
-  /** Send what is due. */
-  perform(state: LinkState, now: number, nowMs: number): void {
+  /** When a missing answer will mean something, ms: it may wait in the sockets, so they are to be read first. */
+  get missingAtMs(): number {
+    const { questions } = this.#parts;
+    const answerMs = questions.isUnanswered ? questions.askAtMs : Infinity;
+    return this.business?.isWaiting ? Math.min(answerMs, this.business.nextMs) : answerMs;
+  }
+
+  /** Send what is due. `polled`: the sockets were read, so that a missing answer is really missing. */
+  perform(state: LinkState, now: number, nowMs: number, polled: boolean): void {
     const { policy, transmitter } = this.#parts;
     if (state === 'closed' || transmitter.isHeld) return;
     if (!transmitter.emptyOutbox(nowMs) || policy.role === 'responder') return;
-    if (this.#probe(now, nowMs) || this.#askBusiness(now, nowMs)) return;
+    if (this.#probe(now, nowMs)) return;
+    if (!polled && now >= this.missingAtMs) return; // the wake that follows reads first
+    if (this.#askBusiness(now, nowMs)) return;
     const { questions, silence, announcer, stats } = this.#parts;
     if (now >= questions.askAtMs) {
       const unansweredMs = questions.unansweredMs(now);

@@ -23,6 +23,8 @@ export class Questions {
   #waitingSinceMs = 0;
   /** Since when a ping sent after the last life has been in the kernel. */
   #askedMs = NEVER;
+  /** When we asked for the first time. */
+  firstPingMs = NEVER;
   /** A ping stands in this process's queue, not yet taken by the kernel. */
   #isQueued = false;
 
@@ -51,16 +53,23 @@ export class Questions {
     return this.#isQueued || this.isAsked;
   }
 
-  /** The answer clock starts, or starts again: answers to earlier questions say nothing about the round trip. */
+  /**
+   * The answer clock starts, or starts again: answers to earlier questions say nothing about the round trip. While it
+   * is unknown the next question is owed at once, on a busy link too: it must be known before the link falls silent.
+   */
   restart(nowMs: number): void {
-    this.#lastAckMs = nowMs;
     this.#waitingSinceMs = nowMs;
+    this.#lastAckMs = nowMs;
+    if (this.rtt.samples > 0) return;
+    this.#lastAckMs -= this.#limits.deadMs;
+    this.#lastPingMs = NEVER;
   }
 
   /** Own frame `seq` went out; `inKernel` or still in our queue. */
   sent(seq: number, isPing: boolean, inKernel: boolean, nowMs: number): void {
     if (isPing) {
       this.#lastPingMs = Math.floor(nowMs);
+      if (this.firstPingMs === NEVER) this.firstPingMs = this.#lastPingMs;
       if (this.#pings.outstanding === 0) this.#waitingSinceMs = this.#lastPingMs;
       if (this.#sentAtMs !== undefined) this.#sentAtMs[seq % PRECISE_ENTRIES] = nowMs;
       if (!inKernel) this.#isQueued = true;
@@ -112,9 +121,13 @@ export class Questions {
     return this.#askedMs + this.rtt.rtoMs;
   }
 
+  /** Nothing was answered since the newest ping. */
+  get isUnanswered(): boolean {
+    return this.#lastPingMs !== NEVER && this.#lastAckMs < this.#lastPingMs;
+  }
+
   /** How long the newest ping has been waiting; -1 when something was answered since. */
   unansweredMs(nowMs: number): number {
-    if (this.#lastPingMs === NEVER || this.#lastAckMs >= this.#lastPingMs) return -1;
-    return nowMs - this.#lastPingMs;
+    return this.isUnanswered ? nowMs - this.#lastPingMs : -1;
   }
 }

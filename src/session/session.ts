@@ -152,8 +152,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
     const now = Math.floor(nowMs);
     const firstMs = Math.floor(phase * this.#limits.txIntervalMs);
     this.#silence.lastRxMs = now + firstMs;
-    // The first frame is a question on a busy link too: the round trip must be known before the link falls silent.
-    this.#questions.restart(now + firstMs - this.#limits.deadMs);
+    this.#questions.restart(now + firstMs);
     this.#transmitter.open(now, firstMs);
     this.#duty.open(now + firstMs);
     if (!this.heard && !this.#silence.isPaused) this.#hearByMs = now + this.policy.firstLifeMs;
@@ -187,7 +186,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
   /** The outbound side is free again after it held a frame. */
   writable(nowMs: number): void {
     this.#transmitter.isHeld = false;
-    this.#duty.perform(this.state, Math.floor(nowMs), nowMs);
+    this.#duty.perform(this.state, Math.floor(nowMs), nowMs, false);
   }
 
   /** Everything handed over so far is in the kernel. */
@@ -241,7 +240,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
   setDegraded(value: boolean, nowMs: number): void {
     if (this.#transmitter.degraded === value) return;
     this.#transmitter.setDegraded(value);
-    this.#duty.perform(this.state, Math.floor(nowMs), nowMs);
+    this.#duty.perform(this.state, Math.floor(nowMs), nowMs, false);
   }
 
   /** Say GOAWAY with `word` (GOAWAY_INFO), then beat and answer on until `drainMs` are over. */
@@ -283,7 +282,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
     const judgedMs = Math.floor(readUpToMs);
     if (this.#isJudgementDue(judgedMs)) this.#judgeNow(judgedMs, nowMs);
     else if (now >= this.#leaveByMs) this.#judge.finish('local');
-    this.#duty.perform(this.state, now, nowMs);
+    this.#duty.perform(this.state, now, nowMs, polled);
     return this.deadline(nowMs);
   }
 
@@ -336,7 +335,8 @@ export class Session implements ReceiverOwner, JudgeOwner {
 
   /** What is due may be refuted by what waits in the sockets. */
   #needsPoll(now: number): boolean {
-    if (!this.#isJudgementDue(now)) return now >= this.#silence.lookAtMs;
+    if (!this.#isJudgementDue(now))
+      return now >= this.#silence.lookAtMs || now >= this.#duty.missingAtMs;
     this.#silence.condemn(now);
     return true;
   }

@@ -58,13 +58,13 @@ export class Silence {
   }
 
   suspectAtMs(now: number): number {
-    return Math.max(this.#limitAtMs(this.lastRxMs, this.#limits.suspectMs, now), this.graceUntilMs);
+    return Math.max(this.#limitAtMs(this.#sinceMs, this.#limits.suspectMs, now), this.graceUntilMs);
   }
 
   /** Earliest time of a verdict, given what speaks for the peer now. */
   deadAtMs(now: number): number {
     const { deadMs } = this.#limits;
-    const lifeMs = Math.max(this.lastRxMs, this.#movedMs);
+    const lifeMs = Math.max(this.#sinceMs, this.#movedMs);
     const at = Math.max(this.#limitAtMs(lifeMs, deadMs, now), this.graceUntilMs);
     if (this.#questions.isAsked) return Math.max(at, this.#questions.answerDueMs);
     // No question gets through: the queue is stuck, or our own host keeps a frame open. Either has a full window.
@@ -72,6 +72,12 @@ export class Silence {
     if (this.#transmitter.isHeld)
       return Math.max(at, this.#limitAtMs(this.#transmitter.lastTxMs, deadMs, now));
     return at;
+  }
+
+  /** Who was never heard owes nothing before our first question; it may have left late, by more than the tick. */
+  get #sinceMs(): number {
+    const { firstPingMs } = this.#questions;
+    return this.heard || firstPingMs <= this.lastRxMs + this.#tickMs ? this.lastRxMs : firstPingMs;
   }
 
   #limitAtMs(fromMs: number, limitMs: number, now: number): number {

@@ -107,13 +107,22 @@ describe('Questions: asked', () => {
 });
 
 describe('Questions: asking again', () => {
-  it('is due D after the last question or the last answer, whichever is later', () => {
+  it('is due at once while the round trip is unknown, else D after the last question or answer', () => {
     const questions = make();
-    expect(questions.askAtMs).toBe(13_000);
+    expect(questions.askAtMs).toBe(10_000);
     questions.sent(1, true, true, 11_000);
     expect(questions.askAtMs).toBe(14_000);
     answer(questions, 1, 11_000, 12_000);
     expect(questions.askAtMs).toBe(15_000);
+    questions.restart(20_000); // our own pause: the round trip is known
+    expect(questions.askAtMs).toBe(23_000);
+  });
+
+  it('is due at once after a pause in which nothing could be measured', () => {
+    const questions = make();
+    questions.sent(1, true, true, 11_000);
+    questions.restart(20_000);
+    expect([questions.askAtMs, questions.unansweredMs(20_000)]).toEqual([20_000, -1]);
   });
 
   it('tells how long the newest question has waited, until one is answered', () => {

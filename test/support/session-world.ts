@@ -88,6 +88,7 @@ export class World {
 
   /** The process does nothing for this long, beginning now. */
   stall(forMs: number): void {
+    if (!this.isStalled) this.#wantedMs = Math.max(this.wheel.nextDueMs(), this.nowMs);
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, this.nowMs + forMs);
   }
 

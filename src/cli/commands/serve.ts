@@ -12,13 +12,14 @@ import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_DEFAULTS } from '../../sessio
 import { type Address, formatAddress, parseHost, parsePath } from '../address.ts';
 import { durationIn, formatDuration } from '../durations.ts';
 import { type ExitCode, GOOD, UsageError } from '../errors.ts';
+import { addLimitFlags, type LimitFlags, limitsOf } from '../limit-options.ts';
 import { closedText, deadText, leavingText, recoveredText, suspectText } from '../link-text.ts';
 import { integerBetween } from '../numbers.ts';
 import type { Output } from '../output.ts';
 import { interruption, runCommand, type Shell } from '../run.ts';
 import { addServerTlsFlags, serverTls, type TlsFlags } from '../tls-options.ts';
 
-interface ServeFlags extends TlsFlags {
+interface ServeFlags extends TlsFlags, LimitFlags {
   host?: string;
   port?: number;
   unix?: string;
@@ -26,9 +27,6 @@ interface ServeFlags extends TlsFlags {
   deadAfter: number;
   mode: 'mixed' | 'heartbeat';
   reserved: 'strict' | 'ignore';
-  maxLinks: number;
-  maxLinksPerAddress: number;
-  firstLife: number;
   drain: number;
   quiet?: boolean;
   json?: boolean;
@@ -85,24 +83,6 @@ export function addServe(program: Command): void {
         .default(ECHO_SERVER_DEFAULTS.reserved),
     )
     .option(
-      '--max-links <number>',
-      'links at once',
-      integerBetween(1, 1_000_000),
-      ECHO_SERVER_DEFAULTS.maxLinks,
-    )
-    .option(
-      '--max-links-per-address <number>',
-      'links at once from one address, loopback exempt',
-      integerBetween(1, 1_000_000),
-      ECHO_SERVER_DEFAULTS.maxLinksPerAddress,
-    )
-    .option(
-      '--first-life <duration>',
-      'close what says nothing valid for this long',
-      durationIn(1, MAX_INTERVAL_MS),
-      ECHO_SERVER_DEFAULTS.firstLifeMs,
-    )
-    .option(
       '--drain <duration>',
       'longest wait for links to end after a signal',
       durationIn(0, MAX_DRAIN_MS),
@@ -110,7 +90,7 @@ export function addServe(program: Command): void {
     )
     .option('-q, --quiet', 'only the listening line and the summary')
     .option('--json', 'one JSON object per event, then a summary');
-  addServerTlsFlags(command)
+  addServerTlsFlags(addLimitFlags(command))
     .addHelpText('after', EXAMPLES)
     .action((flags: ServeFlags) => runCommand({ json: flags.json }, (shell) => serve(shell, flags)));
 }
@@ -126,9 +106,7 @@ async function serve({ output, interrupted }: Shell, flags: ServeFlags): Promise
     reserved: flags.reserved,
     intervalMs: flags.interval,
     deadAfter: flags.deadAfter,
-    maxLinks: flags.maxLinks,
-    maxLinksPerAddress: flags.maxLinksPerAddress,
-    firstLifeMs: flags.firstLife,
+    ...limitsOf(flags),
   });
   if (flags.quiet !== true) logLinks(server.hub, output);
   const startedMs = performance.now();

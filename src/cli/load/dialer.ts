@@ -3,6 +3,8 @@
  * this process nor the other's queue of connections to accept is flooded. One timer; never throws.
  */
 const SLICE_MS = 10;
+/** What a late timer missed is made up for, but no more: the pace is a bound, not an average. */
+const CATCH_UP_MS = 50;
 
 export interface DialerOptions {
   readonly count: number;
@@ -14,7 +16,8 @@ export interface DialerOptions {
 
 export class Dialer {
   readonly #options: DialerOptions;
-  readonly #startMs = performance.now();
+  /** When the next connection may be opened. */
+  #nextMs = performance.now();
   #started = 0;
   #settled = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -31,10 +34,6 @@ export class Dialer {
     this.#pump();
   }
 
-  get settled(): number {
-    return this.#settled;
-  }
-
   get underWay(): number {
     return this.#started - this.#settled;
   }
@@ -48,10 +47,10 @@ export class Dialer {
 
   #pump(): void {
     const { count, perSecond, inFlight, dial } = this.#options;
-    // The pace counts from the start: what the bound on those under way held back is made up for.
-    const elapsedMs = performance.now() - this.#startMs + SLICE_MS;
-    const allowed = Math.min(count, Math.ceil((elapsedMs * perSecond) / 1_000));
-    while (this.#started < allowed && this.underWay < inFlight) {
+    const nowMs = performance.now();
+    this.#nextMs = Math.max(this.#nextMs, nowMs - CATCH_UP_MS);
+    while (this.#started < count && this.underWay < inFlight && this.#nextMs <= nowMs) {
+      this.#nextMs += 1_000 / perSecond;
       void dial(this.#started++).then(() => this.#onSettled());
     }
     if (this.#started === count) this.stop();

@@ -16,6 +16,8 @@ function count(counts: Counts, key: string): void {
 export class Tally {
   /** Links that answered at least once. */
   connected = 0;
+  /** Answers to pings, of all links. */
+  answers = 0;
   /** Connections that did not become links, by code. */
   readonly failed: Counts = {};
   /** Links that ended before their time, by code or cause. */
@@ -38,11 +40,17 @@ export class Tally {
     record(this.#connects, tookMs);
   }
 
+  /** Round trips are measured from here on: before, they tell of the rush to connect. */
+  warmedUp(): void {
+    this.#trips.reset();
+  }
+
   notLinked(code: string): void {
     count(this.failed, code);
   }
 
   answered(rttMs: number, nowMs: number): void {
+    this.answers++;
     this.#lastAnswerMs = nowMs;
     if (!Number.isNaN(rttMs)) record(this.#trips, rttMs);
   }

@@ -1,0 +1,175 @@
+/**
+ * One load run from the first connection to the last: dial, warm up, measure, wait for the answers owed, end. What is
+ * found goes to the tally; this class only decides when.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { type ConnectOptions, connectHeartbeat } from '../../client/connect.ts';
+import { HeartbeatHub } from '../../net/hub.ts';
+import type { HubStats, Link } from '../../net/types.ts';
+import type { Address } from '../address.ts';
+import { Dialer } from './dialer.ts';
+import { Tally } from './tally.ts';
+
+export interface RunOptions {
+  readonly destinations: readonly Address[];
+  readonly tls: ConnectOptions['tls'];
+  readonly links: number;
+  readonly intervalMs: number;
+  readonly deadAfter: number;
+  readonly durationMs: number;
+  readonly perSecond: number;
+  readonly inFlight: number;
+  /** For a first answer, and at the end for the answers owed. */
+  readonly waitMs: number;
+  /** reset: GOAWAY, then RST, which keeps no port busy afterwards. leave: GOAWAY, then FIN. */
+  readonly end: 'reset' | 'leave';
+}
+
+/** Links ended before the event loop gets its turn. */
+const ENDED_PER_TURN = 256;
+
+export class LoadRun {
+  readonly hub = new HeartbeatHub();
+  readonly tally: Tally;
+  readonly dialer: Dialer;
+  /** How long the connections took, and how long was measured, ms. */
+  connectMs = 0;
+  measuredMs = 0;
+  /** Pings sent until the measurement ended, and those of them never answered. */
+  sent = 0;
+  unanswered = 0;
+  /** Resident memory this process gained per link. */
+  bytesPerLink = Number.NaN;
+  /** Of the time after the warm-up. */
+  beats = 0;
+  beatsLate = 0;
+  /** As it was when the measurement ended. */
+  stats: HubStats;
+  readonly #options: RunOptions;
+  readonly #live = new Set<Link>();
+  readonly #startRssBytes = residentBytes();
+  #lostPings = { sent: 0, answered: 0 };
+  #isEnding = false;
+  #onAllLost: () => void = () => {};
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.tally = new Tally(options.intervalMs);
+    this.stats = this.hub.stats();
+    this.hub.on('dead', () => this.tally.judgedDead(performance.now()));
+    this.hub.on('closed', (link, detail) => {
+      if (this.#isEnding || !this.#live.delete(link)) return;
+      const { pingsSent, pongsMatched } = link.stats();
+      this.#lostPings.sent += pingsSent;
+      this.#lostPings.answered += pongsMatched;
+      this.tally.ended(detail);
+      if (this.#live.size === 0) this.#onAllLost();
+    });
+    const { links: count, perSecond, inFlight } = options;
+    this.dialer = new Dialer({ count, perSecond, inFlight, dial: (index) => this.#dial(index) });
+  }
+
+  get live(): number {
+    return this.#live.size;
+  }
+
+  /** Carry it out; ends early, and in order, when `interrupted` resolves or no link is left. */
+  async carryOut(interrupted: Promise<void>): Promise<void> {
+    const startMs = performance.now();
+    await Promise.race([this.dialer.done, interrupted]);
+    this.dialer.stop();
+    this.connectMs = performance.now() - startMs;
+    const { durationMs, intervalMs } = this.#options;
+    const warmUpMs = Math.min(intervalMs, durationMs / 2);
+    await this.#pass(warmUpMs, interrupted);
+    this.tally.warmedUp();
+    const before = this.hub.stats();
+    const fromMs = performance.now();
+    await this.#pass(durationMs - warmUpMs, interrupted);
+    this.measuredMs = performance.now() - fromMs;
+    this.stats = this.hub.stats();
+    this.beats = beatsOf(this.stats) - beatsOf(before);
+    this.beatsLate = this.stats.beatsLate - before.beatsLate;
+    const { connected } = this.tally;
+    if (connected > 0) this.bytesPerLink = (residentBytes() - this.#startRssBytes) / connected;
+    await this.#collectAnswers(interrupted);
+    await this.#end();
+  }
+
+  async #dial(index: number): Promise<void> {
+    const { destinations, tls, intervalMs, deadAfter, waitMs } = this.#options;
+    const startMs = performance.now();
+    try {
+      const link = await connectHeartbeat({
+        ...(destinations[index % destinations.length] as Address),
+        ...(tls !== undefined && { tls }),
+        hub: this.hub,
+        timeoutMs: waitMs,
+        intervalMs,
+        deadAfter,
+        ask: 'always',
+        preciseRtt: true,
+        onPong: this.#onPong,
+      });
+      this.#live.add(link);
+      this.tally.linked(performance.now() - startMs);
+    } catch (error) {
+      if (!this.#isEnding) this.tally.notLinked((error as { code?: string }).code ?? String(error));
+    }
+  }
+
+  readonly #onPong = (_link: Link, _seq: number, rttMs: number): void => {
+    this.tally.answered(rttMs, performance.now());
+  };
+
+  async #pass(ms: number, interrupted: Promise<void>): Promise<void> {
+    if (this.#live.size === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => {
+      this.#onAllLost = resolve;
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([over, interrupted]);
+    clearTimeout(timer);
+  }
+
+  /** Pings sent from now on do not count; those before are waited for. Answers come in order on a stream. */
+  async #collectAnswers(interrupted: Promise<void>): Promise<void> {
+    const owed = [...this.#live].map((link) => ({ link, sent: link.stats().pingsSent }));
+    const missing = (): number =>
+      owed.reduce((sum, { link, sent }) => sum + Math.max(0, sent - link.stats().pongsMatched), 0);
+    this.sent = owed.reduce((sum, { sent }) => sum + sent, this.#lostPings.sent);
+    const lost = this.#lostPings.sent - this.#lostPings.answered;
+    const untilMs = performance.now() + this.#options.waitMs;
+    let isOver = false;
+    void interrupted.then(() => {
+      isOver = true;
+    });
+    while (missing() > 0 && !isOver && performance.now() < untilMs) await this.#pass(50, interrupted);
+    this.unanswered = lost + missing();
+  }
+
+  async #end(): Promise<void> {
+    this.#isEnding = true;
+    if (this.#options.end === 'reset') await this.#reset();
+    await this.hub.close();
+  }
+
+  async #reset(): Promise<void> {
+    let inTurn = 0;
+    for (const link of [...this.hub.links()]) {
+      void link.leave();
+      link.socket.resetAndDestroy();
+      if (++inTurn % ENDED_PER_TURN === 0) await turn();
+    }
+  }
+}
+
+/** Frames of our own, answers excluded. */
+function beatsOf({ framesSent, pongsSent }: HubStats): number {
+  return framesSent - pongsSent;
+}
+
+function residentBytes(): number {
+  return process.memoryUsage.rss();
+}
