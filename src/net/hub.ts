@@ -15,6 +15,7 @@ import { Lateness } from '../session/lateness.ts';
 import { SESSION_DEFAULTS, type SessionPolicy, sessionPolicy } from '../session/policy.ts';
 import { ProbeBudget } from '../session/probe-budget.ts';
 import { SleepDetector } from '../session/sleep.ts';
+import { GOLDEN_FRACTION, Spread } from '../session/spread.ts';
 import type { LinkState } from '../session/states.ts';
 import { Probe, type ProbeOptions, type ProbeResult, type WheelEntry } from '../time/probes.ts';
 import { nodeTimerHost, Scheduler, type TimerHost } from '../time/scheduler.ts';
@@ -57,13 +58,11 @@ const WALL_HOLD_MS = 45_000;
 /** After sleep, the first questions are spread over this at most. */
 const RESUME_SPREAD_MS = 2_000;
 
-/** The golden ratio's fraction: its multiples mod 1 stay evenly spread, however many there are. */
-const GOLDEN_FRACTION = (Math.sqrt(5) - 1) / 2;
 /** Policies are shared by links with equal options; more kinds than this are not kept. */
 const MAX_SHARED_POLICIES = 64;
 
 export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, AsyncDisposable {
-  /** @internal */ readonly random: Random;
+  /** @internal */ readonly random: Spread;
   /** @internal */ readonly scheduler: Scheduler<WheelEntry>;
   /** @internal */ readonly lateness = new Lateness();
   /** @internal */ readonly checks: CheckRunner;
@@ -84,7 +83,6 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   #judging: SocketLink[] = [];
   /** What had arrived by this time has been read when `#judging` are judged. */
   #readUpToMs = 0;
-  #phase: number;
   #nextId = 1;
   #dead = 0;
   #isClosed = false;
@@ -93,8 +91,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     super();
     knownKeys('options', options, ['tickMs', 'clock', 'random', 'timers', 'selfCheck']);
     this.#tickMs = integerIn('tickMs', options.tickMs ?? SESSION_DEFAULTS.tickMs, 1, 1_000);
-    this.random = options.random ?? systemRandom();
-    this.#phase = this.random.next();
+    this.random = new Spread(options.random ?? systemRandom());
     this.#clock = options.clock ?? monotonicClock;
     this.#sleep = new SleepDetector(this.#clock.bootIsWall ? WALL_HOLD_MS : 0);
     this.#timers = options.timers ?? nodeTimerHost;
@@ -121,6 +118,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     checkSocket(socket);
     const link = new SocketLink(this, this.#nextId++, socket, policy, options);
     this.#links.add(link);
+    this.random.links = this.#links.size;
     return link;
   }
 
@@ -241,8 +239,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
 
   /** @internal */
   nextPhase(): number {
-    this.#phase = (this.#phase + GOLDEN_FRACTION) % 1;
-    return this.#phase;
+    return this.random.nextPhase();
   }
 
   /** @internal */
@@ -272,6 +269,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */
   release(link: SocketLink, detail: ClosedDetail): void {
     this.#links.delete(link);
+    this.random.links = this.#links.size;
     addTo(this.#totals, link);
     this.#closedByCause[detail.cause] = (this.#closedByCause[detail.cause] ?? 0) + 1;
     this.tell('closed', link, detail);

@@ -7,15 +7,18 @@ import { rangeError, typeError } from '../base/errors.ts';
 
 export class TrustedProxies {
   readonly #blocks = new BlockList();
+  readonly #isEmpty: boolean;
 
   /** `192.0.2.7`, `10.0.0.0/8`, `2001:db8::/32`. TypeError or RangeError for anything else. */
   constructor(addresses: readonly string[]) {
     if (!Array.isArray(addresses)) throw typeError('trustedProxies', 'a list of addresses', addresses);
     for (const entry of addresses) this.#add(entry);
+    this.#isEmpty = addresses.length === 0;
   }
 
   /** IPv4 addresses are also found when written as IPv6 (`::ffff:192.0.2.7`). */
   includes(address: string): boolean {
+    if (this.#isEmpty) return false; // the usual case, asked once per connection
     const version = isIP(address);
     return version !== 0 && this.#blocks.check(address, version === 6 ? 'ipv6' : 'ipv4');
   }

@@ -83,6 +83,7 @@ export class Duty {
     if (!polled && now >= this.missingAtMs) return; // the wake that follows reads first
     if (this.#askBusiness(now, nowMs)) return;
     const { questions, silence, announcer, stats } = this.#parts;
+    if (now > transmitter.dueMs + LATE_TICKS * policy.tickMs) stats.beatsLate++;
     if (now >= questions.askAtMs) {
       const unansweredMs = questions.unansweredMs(now);
       transmitter.ping(nowMs);
@@ -90,7 +91,6 @@ export class Duty {
     } else if (now >= silence.askAtMs) {
       transmitter.ping(nowMs);
     } else if (now >= transmitter.dueMs) {
-      if (now > transmitter.dueMs + LATE_TICKS * policy.tickMs) stats.beatsLate++;
       if (this.#mustAsk(now)) transmitter.ping(nowMs);
       else transmitter.beat(nowMs);
     }

@@ -5,9 +5,13 @@
  * A policy is frozen and shared by all links with the same options, so a link stores a reference, not a copy.
  */
 import { integerIn, numberIn, oneOf } from '../base/assert.ts';
-import { rangeError, typeError } from '../base/errors.ts';
+import { typeError } from '../base/errors.ts';
+import { type CoherenceInput, checkCoherence } from './coherence.ts';
+import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts';
 
 export interface SessionOptions {
+  /** A named policy: its `intervalMs` and `deadAfter` hold where these are not given. */
+  preset?: PresetName | undefined;
   /** T: our beats are never further apart, and silence is counted in it. Whole ms, 100..16 777 215. */
   intervalMs?: number | undefined;
   /** M: dead after this many intervals without life. 1..255. */
@@ -22,7 +26,7 @@ export interface SessionOptions {
   firstLifeMs?: number | undefined;
   /** Ask the peer's application this often, ms >= 1 000. Infinity (default): never; 60 000 is a good choice. */
   probeEveryMs?: number | undefined;
-  /** An application that has not answered for this long is hung, ms, 1..probeEveryMs. Default 5 000. */
+  /** An application that has not answered for this long is hung, ms, 1..probeEveryMs. Default 5 000, or that. */
   probeLimitMs?: number | undefined;
   /** Tell when our reading has been paused for longer, ms > 0. Default 60 000; Infinity: never. */
   maxReadPausedMs?: number | undefined;
@@ -55,6 +59,8 @@ export interface SessionPolicy {
 export const MIN_INTERVAL_MS = 100;
 /** Largest interval a parameter word can state (24 bits of ms, 4.6 h). */
 export const MAX_INTERVAL_MS = 0xffffff;
+/** Most a DETECT_MULT word can state. */
+const MAX_DEAD_AFTER = 255;
 
 export const SESSION_DEFAULTS = Object.freeze({
   /** 15 s x 3 = 45 s: below every common idle limit of NATs and load balancers, cheap for 10 000 links. */
@@ -73,6 +79,7 @@ export const SESSION_DEFAULTS = Object.freeze({
 } as const);
 
 export const SESSION_OPTION_KEYS = [
+  'preset',
   'intervalMs',
   'deadAfter',
   'suspectAfter',
@@ -92,21 +99,27 @@ export function sessionPolicy(
   options: SessionOptions = {},
   tickMs: number = SESSION_DEFAULTS.tickMs,
 ): SessionPolicy {
+  const base = { ...SESSION_DEFAULTS, ...presetValues(options.preset) };
+  const given = { ...base, ...definedOnly(options) };
   const intervalMs = integerIn(
     'intervalMs',
-    options.intervalMs ?? SESSION_DEFAULTS.intervalMs,
+    options.intervalMs ?? base.intervalMs,
     MIN_INTERVAL_MS,
     MAX_INTERVAL_MS,
   );
-  if (tickMs * 10 > intervalMs)
-    throw rangeError('tickMs', `at most a tenth of intervalMs (${intervalMs})`, tickMs);
-  const deadAfter = integerIn('deadAfter', options.deadAfter ?? SESSION_DEFAULTS.deadAfter, 1, 255);
+  const deadAfter = integerIn('deadAfter', options.deadAfter ?? base.deadAfter, 1, MAX_DEAD_AFTER);
   const suspectAfter =
     deadAfter === 1
       ? 1
-      : numberIn('suspectAfter', options.suspectAfter ?? Math.max(1.5, deadAfter - 1), 1, deadAfter);
-  const given = { ...SESSION_DEFAULTS, ...definedOnly(options) };
+      : numberIn('suspectAfter', given.suspectAfter ?? Math.max(1.5, deadAfter - 1), 1, MAX_DEAD_AFTER);
   const probeEveryMs = numberIn('probeEveryMs', given.probeEveryMs, 1_000, Infinity);
+  const probeLimitMs = numberIn(
+    'probeLimitMs',
+    options.probeLimitMs ?? Math.min(base.probeLimitMs, probeEveryMs),
+    1,
+    Infinity,
+  );
+  refuseIncoherent({ intervalMs, deadAfter, suspectAfter, tickMs, probeEveryMs, probeLimitMs });
   return Object.freeze({
     intervalMs,
     deadAfter,
@@ -115,7 +128,7 @@ export function sessionPolicy(
     ask: oneOf('ask', given.ask, ['when-silent', 'always']),
     firstLifeMs: numberIn('firstLifeMs', given.firstLifeMs, 1, Infinity),
     probeEveryMs,
-    probeLimitMs: numberIn('probeLimitMs', given.probeLimitMs, 1, probeEveryMs),
+    probeLimitMs,
     maxReadPausedMs: numberIn('maxReadPausedMs', given.maxReadPausedMs, 1, Infinity),
     advice: flag('advice', given.advice),
     record: flag('record', given.record),
@@ -127,6 +140,17 @@ export function sessionPolicy(
 /** The options that were really given: undefined means unset. */
 function definedOnly(options: SessionOptions): Partial<SessionOptions> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function presetValues(name: SessionOptions['preset']) {
+  if (name === undefined) return {};
+  const { intervalMs, deadAfter } = PRESETS[oneOf('preset', name, PRESET_NAMES)];
+  return { intervalMs, deadAfter };
+}
+
+function refuseIncoherent(values: CoherenceInput): void {
+  const [finding] = checkCoherence(values);
+  if (finding?.severity === 'error') throw new RangeError(finding.message);
 }
 
 function flag(name: string, value: unknown): boolean {

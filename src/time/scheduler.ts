@@ -51,7 +51,10 @@ export interface SchedulerOptions<T> {
   host?: TimerHost;
   /** Called for each timer as it fires, with the deadline it was armed for. */
   onExpire(payload: T, deadlineMs: number): void;
-  /** Called once per wake, before its timers: the time, and how much later than asked for that is. */
+  /**
+   * Called once per wake, before its timers: the time, and how much later than asked for that is. When a wake takes
+   * several turns, each later one tells how long the turn before it took.
+   */
   onWake?(nowMs: number, lagMs: number): void;
   /** Takes what `onExpire` throws. Absent: it becomes an uncaught exception after the batch. */
   onError?(error: unknown): void;
@@ -97,7 +100,7 @@ export class Scheduler<T> {
   #wakeMs = Number.POSITIVE_INFINITY;
   /** When the sleep should have ended, had the last wake's callbacks taken no time: lateness counts from here. */
   #wantedMs = Number.POSITIVE_INFINITY;
-  /** When the last wake began. */
+  /** When the last turn began. */
   #wokeMs = Number.NEGATIVE_INFINITY;
   /** Immediates stay referenced: an unreferenced one does not keep the loop from sleeping in its poll. */
   #continuation: HostTimer | undefined;
@@ -223,7 +226,6 @@ export class Scheduler<T> {
   #wake(): void {
     const nowMs = this.#clock.now();
     const lagMs = Math.max(0, nowMs - this.#wantedMs);
-    this.#wokeMs = nowMs;
     this.#sleep = undefined;
     this.#wakeMs = Number.POSITIVE_INFINITY;
     this.#fireBatch(nowMs, lagMs);
@@ -233,6 +235,7 @@ export class Scheduler<T> {
   #fireBatch(nowMs: number, lagMs: number): void {
     let full = false;
     this.#firing = true;
+    this.#wokeMs = nowMs;
     try {
       if (lagMs >= 0) this.#onWake?.(nowMs, lagMs);
       full = this.#wheel.advance(nowMs, this.#batchTimers) === this.#batchTimers;
@@ -249,7 +252,9 @@ export class Scheduler<T> {
 
   #continue(): void {
     this.#continuation = undefined;
-    this.#fireBatch(this.#clock.now(), -1);
+    const nowMs = this.#clock.now();
+    const tookMs = nowMs - this.#wokeMs;
+    this.#fireBatch(nowMs, tookMs > 0 ? tookMs : -1);
   }
 
   #runAfterPoll(): void {

@@ -27,7 +27,7 @@ export class Running {
   stderr = '';
   #onOutput: () => void = () => {};
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, limitMs = LIMIT_MS) {
     this.child = child;
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
@@ -36,7 +36,7 @@ export class Running {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
     });
-    const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
     this.ended = new Promise((resolve) => {
       child.on('close', (code, signal) => {
         clearTimeout(timer);
@@ -87,9 +87,9 @@ export class CommandUnderTest {
     });
   }
 
-  start(args: readonly string[], options: SpawnOptions = {}): Running {
+  start(args: readonly string[], options: SpawnOptions = {}, limitMs = LIMIT_MS): Running {
     const child = spawn(process.execPath, [this.script, ...args], { stdio: 'pipe', ...options });
-    const running = new Running(child);
+    const running = new Running(child, limitMs);
     this.#running.add(running);
     void running.ended.then(() => this.#running.delete(running));
     return running;
@@ -113,7 +113,9 @@ export class CommandUnderTest {
   async serve(...args: string[]): Promise<{ server: Running; address: string }> {
     const where = args.includes('--unix') ? [] : ['--port', '0'];
     const server = this.start(['serve', ...where, ...args]);
-    const [, address] = await server.saying(/listening on (\S+):/);
+    const [, address] = await server
+      .saying(/listening on (\S+):|"address":"([^"]+)"/)
+      .then((match) => match.filter(Boolean));
     return { server, address: address as string };
   }
 

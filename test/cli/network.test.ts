@@ -1,11 +1,10 @@
 /** `serve` and `ping` as a user runs them, against each other and against peers that misbehave. */
-import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Authority } from '../support/certificates.ts';
 import { CommandUnderTest, objectsOf } from './command.ts';
+import { tlsFiles } from './tls-files.ts';
 
 const command = new CommandUnderTest();
 const listeners: Server[] = [];
@@ -31,21 +30,6 @@ async function listenWith(greet: (socket: Socket) => void): Promise<string> {
 
 function stop({ child }: { child: { kill(signal: NodeJS.Signals): boolean } }): void {
   child.kill('SIGTERM');
-}
-
-/** The flags for an authority and for a certificate it made. */
-function tlsFiles(name: string): { ca: string[]; own: string[] } {
-  const authority = new Authority('authority');
-  const identity = authority.issue('peer', ['localhost', '127.0.0.1']);
-  const file = (part: string, text: string): string => {
-    const path = join(command.folder, `${name}-${part}.pem`);
-    writeFileSync(path, text);
-    return path;
-  };
-  return {
-    ca: ['--tls', '--ca', file('ca', authority.cert)],
-    own: ['--cert', file('cert', identity.cert), '--key', file('key', identity.key)],
-  };
 }
 
 describe.concurrent('serve and ping', () => {
@@ -83,7 +67,7 @@ describe.concurrent('serve and ping', () => {
   });
 
   test('over TLS, mutual; refused without our certificate, and by whom does not trust the server', async () => {
-    const { ca, own } = tlsFiles('mutual');
+    const { ca, own } = tlsFiles(command.folder, 'mutual');
     const { server, address } = await command.serve(...ca, ...own);
     const ping = ['ping', address, '-c', '1', '-q'];
     const [mutual, misnamed, stranger, distrustful] = await Promise.all([
@@ -184,7 +168,7 @@ describe.concurrent('serve and ping', () => {
   });
 
   test('serve ends within its bound although a connection never gets through its TLS handshake', async () => {
-    const { ca, own } = tlsFiles('handshake');
+    const { ca, own } = tlsFiles(command.folder, 'handshake');
     const { server, address } = await command.serve('--drain', '0', ...ca, ...own);
     const [host, port] = address.split(':');
     const socket = connect(Number(port), host).on('error', () => {});

@@ -41,6 +41,16 @@ export class ManualTime implements Clock, TimerHost {
     clearImmediate(timer as NodeJS.Immediate);
   }
 
+  /** The loop is blocked for `ms`; then, as Node does it, timers run before any socket is read. */
+  block(ms: number): void {
+    this.nowMs += ms;
+    for (const sleeper of [...this.#sleepers]) {
+      if (sleeper.atMs > this.nowMs) continue;
+      this.#sleepers.delete(sleeper);
+      sleeper.callback();
+    }
+  }
+
   /** Let `ms` pass, timer by timer. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.nowMs + ms;

@@ -1,0 +1,167 @@
+/** Settings that do not fit each other: each finding at its limit (none) and one past it (one), numbers included. */
+import { describe, expect, it } from 'vitest';
+import {
+  type CoherenceInput,
+  checkCoherence,
+  PATH_IDLE_LIMITS_MS,
+  type SessionOptions,
+  sessionPolicy,
+} from '../../src/session/index.ts';
+
+const SOUND: CoherenceInput = { intervalMs: 15_000, deadAfter: 3, suspectAfter: 2 };
+const keepAlive = { idleMs: 15_000, intervalMs: 5_000, count: 6 };
+
+/** Severity, code, option, settings at the limit, settings one past it, numbers the message must hold. */
+const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<CoherenceInput>, string[]][] = [
+  ['error', 'tick-too-coarse', 'tickMs', { tickMs: 1_500 }, { tickMs: 1_501 }, ['15000', '1501']],
+  ['error', 'suspect-after-death', 'suspectAfter', {}, { suspectAfter: 3.01 }, ['(3)', '3.01']],
+  [
+    'error',
+    'probes-overlap',
+    'probeLimitMs',
+    { probeEveryMs: 2_000, probeLimitMs: 2_000 },
+    { probeEveryMs: 2_000, probeLimitMs: 2_001 },
+    ['2000', '2001'],
+  ],
+  [
+    'error',
+    'path-forgets',
+    'intervalMs',
+    { pathIdleLimitMs: 30_001 },
+    { pathIdleLimitMs: 15_000 },
+    ['(15000)', 'got 15000'],
+  ],
+  [
+    'warning',
+    'path-idle-limit',
+    'intervalMs',
+    { pathIdleLimitMs: 30_001 },
+    { pathIdleLimitMs: 30_000 },
+    ['15000', '30000 ms'],
+  ],
+  [
+    'warning',
+    'path-idle-limit',
+    'intervalMs',
+    { pathIdleLimitMs: 30_001 },
+    { pathIdleLimitMs: 15_001 },
+    ['15001'],
+  ],
+  [
+    'warning',
+    'path-idle-limit',
+    'intervalMs',
+    { intervalMs: 149_999, deadAfter: 2, suspectAfter: 1 },
+    { intervalMs: 150_000, deadAfter: 2, suspectAfter: 1 },
+    ['150000', '300000'],
+  ],
+  [
+    'warning',
+    'single-miss',
+    'deadAfter',
+    { deadAfter: 2, suspectAfter: 1 },
+    { deadAfter: 1, suspectAfter: 1 },
+    ['15000 ms'],
+  ],
+  [
+    'warning',
+    'no-time-to-refute',
+    'suspectAfter',
+    { intervalMs: 200 },
+    { intervalMs: 199 },
+    ['199 ms', '200'],
+  ],
+  ['warning', 'no-time-to-refute', 'suspectAfter', {}, { suspectAfter: 3 }, ['3 leaves', '0 ms']],
+  [
+    'warning',
+    'detection-too-long',
+    'intervalMs',
+    { intervalMs: 100_000 },
+    { intervalMs: 100_001 },
+    ['100001', '300003', '300000'],
+  ],
+  [
+    'warning',
+    'first-life-short',
+    'firstLifeMs',
+    { firstLifeMs: 15_000 },
+    { firstLifeMs: 14_999 },
+    ['14999', '15000'],
+  ],
+  [
+    'warning',
+    'kernel-first',
+    'keepAlive',
+    { keepAlive },
+    { keepAlive: { ...keepAlive, idleMs: 14_999 } },
+    ['14999 + 5000 x 6 = 44999 ms', '45000'],
+  ],
+  [
+    'warning',
+    'server-minimum',
+    'intervalMs',
+    { serverMinimumMs: 15_000 },
+    { serverMinimumMs: 15_001 },
+    ['15000', '15001 ms'],
+  ],
+];
+
+describe('coherence', () => {
+  it.each(FINDINGS)('%s %s (%s): none at %j, one at %j', (severity, code, option, at, past, numbers) => {
+    expect(checkCoherence({ ...SOUND, ...at })).toEqual([]);
+    const found = checkCoherence({ ...SOUND, ...past });
+    expect(found).toEqual([
+      { severity, code, option, message: expect.stringMatching(new RegExp(`^${option} `)) },
+    ]);
+    for (const number of numbers) expect(found[0]?.message).toContain(number);
+  });
+
+  it('finds nothing wrong with the defaults, nor with what is switched off', () => {
+    expect(checkCoherence(sessionPolicy())).toEqual([]);
+    expect(
+      checkCoherence({
+        ...SOUND,
+        keepAlive: false,
+        pathIdleLimitMs: Infinity,
+        probeEveryMs: Infinity,
+        probeLimitMs: Infinity,
+        firstLifeMs: Infinity,
+        serverMinimumMs: 0,
+      }),
+    ).toEqual([]);
+  });
+
+  it('tells all of it, errors first', () => {
+    const found = checkCoherence({ intervalMs: 400_000, deadAfter: 1, tickMs: 40_001, firstLifeMs: 10_000 });
+    expect(found.map(({ code }) => code)).toEqual([
+      'tick-too-coarse',
+      'path-idle-limit',
+      'single-miss',
+      'detection-too-long',
+      'first-life-short',
+    ]);
+  });
+
+  it('knows the idle limits of common middleboxes', () => {
+    expect(Object.values(PATH_IDLE_LIMITS_MS)).toEqual([300_000, 350_000, 900_000, 3_600_000]);
+  });
+
+  it.each([
+    [{ suspectAfter: 4 }, 'suspectAfter must be at most deadAfter (3), got 4'],
+    [
+      { probeEveryMs: 2_000, probeLimitMs: 2_001 },
+      'probeLimitMs must be at most probeEveryMs (2000), got 2001',
+    ],
+  ] as [SessionOptions, string][])('a policy of %j is refused with the same words', (options, message) => {
+    expect(() => sessionPolicy(options)).toThrow(new RangeError(message));
+  });
+
+  it('a policy with warnings only is taken', () => {
+    expect(sessionPolicy({ intervalMs: 400_000, deadAfter: 1 }).intervalMs).toBe(400_000);
+  });
+
+  it('asking the application every second leaves it a second by default', () => {
+    expect(sessionPolicy({ probeEveryMs: 1_000 }).probeLimitMs).toBe(1_000);
+    expect(sessionPolicy({ probeEveryMs: 5_001 }).probeLimitMs).toBe(5_000);
+  });
+});
