@@ -363,6 +363,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     } finally {
       if (this.closed === undefined) this.outbound.endBatch();
     }
+    if (this.session.takeHastened()) this.rearm();
   }
 
   peerEnded(): void {

@@ -3,6 +3,8 @@
  * be heard within every interval. At most one frame of our own per wake.
  */
 
+import type { Random } from '../base/random.ts';
+import { Agreement } from './agreement.ts';
 import type { Announcer } from './announcer.ts';
 import { BusinessProbe } from './business.ts';
 import type { Limits } from './limits.ts';
@@ -34,26 +36,33 @@ export interface DutyParts {
 
 export class Duty {
   business: BusinessProbe | undefined;
+  readonly agreement: Agreement | undefined;
   readonly #parts: DutyParts;
   #probes: SuspectProbes | undefined;
 
-  constructor(parts: DutyParts) {
+  constructor(parts: DutyParts, random: Random) {
     this.#parts = parts;
+    const { negotiate, role } = parts.policy;
+    this.agreement = negotiate && role === 'full' ? new Agreement(parts, random) : undefined;
   }
 
-  /** The connection stands: business probes are owed from now on, if wished. */
-  open(now: number): void {
+  /** The connection stands: negotiation is owed soon, business probes from our first frame on, if wished. */
+  open(now: number, firstMs: number): void {
+    this.agreement?.open(now);
     const { probeEveryMs, probeLimitMs } = this.#parts.policy;
-    if (probeEveryMs !== Infinity) this.business = new BusinessProbe(now, probeEveryMs, probeLimitMs);
+    if (probeEveryMs !== Infinity)
+      this.business = new BusinessProbe(now + firstMs, probeEveryMs, probeLimitMs);
   }
 
   /** The peer is suspect: ask at RTT speed. */
   suspect(now: number): void {
+    if (this.agreement !== undefined) this.agreement.isSuspended = true;
     this.#probes = new SuspectProbes(now, this.#parts.questions.rtt.rtoMs);
   }
 
   /** Suspicion is over. */
   calm(): void {
+    if (this.agreement !== undefined) this.agreement.isSuspended = false;
     this.#probes = undefined;
   }
 
@@ -64,6 +73,7 @@ export class Duty {
     let next = Math.min(transmitter.dueMs, silence.askAtMs, questions.askAtMs);
     if (this.#probes !== undefined) next = Math.min(next, this.#probes.nextMs);
     if (this.business !== undefined) next = Math.min(next, this.business.nextMs);
+    if (this.agreement !== undefined) next = Math.min(next, this.agreement.nextMs);
     return next;
   }
 
@@ -82,6 +92,7 @@ export class Duty {
     if (this.#probe(now, nowMs)) return;
     if (!polled && now >= this.missingAtMs) return; // the wake that follows reads first
     if (this.#askBusiness(now, nowMs)) return;
+    if (this.agreement?.perform(now, nowMs)) return;
     const { questions, silence, announcer, stats } = this.#parts;
     if (now >= questions.askAtMs) {
       const unansweredMs = questions.unansweredMs(now);

@@ -50,6 +50,15 @@ export type SessionEvent =
       readonly rttMs: number;
       readonly baselineMs: number;
     }
+  /** Both directions have their intervals; told again whenever one changes. */
+  | {
+      readonly type: 'negotiated';
+      readonly txIntervalMs: number;
+      readonly rxIntervalMs: number;
+      readonly multiplier: number;
+    }
+  /** A change of rates was refused; what was agreed before holds. `code`: a RefuseCode. */
+  | { readonly type: 'negotiation-refused'; readonly by: 'us' | 'peer'; readonly code: number }
   /** Our own pings come back as pings: no peer is there, only an echo. The link is to be closed. */
   | { readonly type: 'reflected' }
   /** The peer was judged; the link is to be destroyed at once. */

@@ -79,6 +79,9 @@ export class Receiver {
       this.#peerLevel((flags & Flag.Degraded) !== 0);
       const isInfo = (flags & Flag.Param) !== 0 && paramId(word) === Param.GoAwayInfo;
       if ((flags & Flag.GoAway) !== 0) this.#owner.peerLeaves(isInfo ? word : 0);
+      else if ((flags & Flag.Param) !== 0 && this.#duty.agreement?.hear(word, Math.floor(nowMs), nowMs)) {
+        this.#owner.reflected();
+      }
     }
     if (
       (flags & Flag.AckRequest) === 0 ||
