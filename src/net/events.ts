@@ -22,6 +22,8 @@ export interface LeavingDetail {
   readonly reason: number;
   /** How long to stay away: 0 = own backoff, Infinity = do not return. */
   readonly retryAfterMs: number;
+  /** The fastest the peer is willing to receive, if it told: return no faster. ms. */
+  readonly requiredMinRxMs?: number;
 }
 
 export interface ClosedDetail {

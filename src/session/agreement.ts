@@ -4,13 +4,18 @@
  * is judged by our own values, and never killed for that.
  */
 import type { Random } from '../base/random.ts';
-import { Param } from '../wire/constants.ts';
-import { paramId } from '../wire/param.ts';
+import { GoAwayReason, Param } from '../wire/constants.ts';
+import { makeParam, paramId } from '../wire/param.ts';
 import type { DutyParts } from './duty.ts';
+import { type Charged, Enforcement } from './enforcement.ts';
+import { goAwayWord } from './goaway.ts';
 import { Negotiation, type Rates } from './negotiation.ts';
+import { MIN_GRACE_MS } from './silence.ts';
 
 /** A fresh link waits up to this long with its first group, so that mass accepts do not all negotiate at once. */
 const MAX_SPREAD_MS = 1_000;
+/** A peer that was cut for its rate is told to stay away for this long. */
+const RETRY_AFTER_MS = 30_000;
 /** Fewest intervals of silence before suspicion, whatever the multiplier. */
 const MIN_SUSPECT_INTERVALS = 1.5;
 
@@ -22,6 +27,8 @@ export class Agreement {
   readonly #parts: DutyParts;
   readonly #random: Random;
   readonly #negotiation: Negotiation;
+  /** Holds the peer to our required rate; made when it answered our POLL with FINAL. */
+  #enforcement: Enforcement | undefined;
 
   constructor(parts: DutyParts, random: Random) {
     this.#parts = parts;
@@ -85,7 +92,7 @@ export class Agreement {
       case Param.Poll:
         return this.#polled(word, now, nowMs);
       case Param.Final:
-        if (negotiation.final(word, now)) this.#agreed();
+        if (negotiation.final(word, now)) this.#agreed(now);
         return false;
       case Param.Refuse: {
         const code = negotiation.refuse(word, now);
@@ -112,9 +119,32 @@ export class Agreement {
     return false;
   }
 
-  #agreed(): void {
+  #agreed(now: number): void {
     this.#apply();
+    this.#enforcement ??= new Enforcement();
+    const { requiredMinRxMs } = this.#negotiation.mine;
+    this.#enforcement.require(requiredMinRxMs, this.#parts.limits.multiplier, now);
     this.#tell();
+  }
+
+  /**
+   * A frame of the peer's was read that is not free (free: answers we asked for, FINAL, REFUSE). True: it is to be cut,
+   * and was told how fast it may be. What our own stall may have bunched is no offence.
+   */
+  police(what: Charged, now: number, nowMs: number): boolean {
+    if (this.#enforcement === undefined) return false;
+    const { limits, port, questions, transmitter } = this.#parts;
+    const graceMs = Math.min(limits.rxIntervalMs, Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs));
+    const isExcused = now < port.lateness.newestLaterThan(limits.rxIntervalMs / 2) + graceMs;
+    const sentence = this.#enforcement.frame(what, isExcused, now);
+    if (sentence === 'remind') {
+      this.#negotiation.want(this.#negotiation.mine, now);
+      this.hasHastened = true;
+    }
+    if (sentence !== 'cut') return false;
+    const word = makeParam(Param.RequiredMinRx, this.#negotiation.mine.requiredMinRxMs);
+    transmitter.sendGroup([word, goAwayWord(GoAwayReason.TooFast, RETRY_AFTER_MS)], nowMs);
+    return true;
   }
 
   #tell(): void {

@@ -110,7 +110,9 @@ export class Duty {
   #mustAsk(now: number): boolean {
     const { policy, limits, peer, questions } = this.#parts;
     if (questions.full) return false;
-    return policy.ask === 'always' || now - peer.lastVoluntaryMs >= limits.rxIntervalMs;
+    if (policy.ask === 'always' || now - peer.lastVoluntaryMs >= limits.rxIntervalMs) return true;
+    // A question that will be owed before our next frame goes now in its place: both would exceed the agreed rate.
+    return questions.askAtMs < now + limits.txIntervalMs;
   }
 
   /** True when a suspect probe was due and went out (or was held). */

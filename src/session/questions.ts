@@ -61,7 +61,7 @@ export class Questions {
     this.#waitingSinceMs = nowMs;
     this.#lastAckMs = nowMs;
     if (this.rtt.samples > 0) return;
-    this.#lastAckMs -= this.#limits.deadMs;
+    this.#lastAckMs -= this.#limits.askMs;
     this.#lastPingMs = NEVER;
   }
 
@@ -113,7 +113,7 @@ export class Questions {
 
   /** When to ask again although the link is busy: nothing was answered, nor asked, for D. */
   get askAtMs(): number {
-    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#limits.deadMs;
+    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#limits.askMs;
   }
 
   /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */

@@ -345,7 +345,21 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#peer.hasLeft = true;
     this.move('goaway');
     const retryAfterMs = goAwayRetryAfterMs(word);
-    this.#announcer.tell({ type: 'leaving', by: 'peer', reason: peerGoAwayReason(word), retryAfterMs });
+    const { requiredMinRxMs } = this.#peer;
+    this.#announcer.tell({
+      type: 'leaving',
+      by: 'peer',
+      reason: peerGoAwayReason(word),
+      retryAfterMs,
+      ...(requiredMinRxMs > 0 && { requiredMinRxMs }),
+    });
+  }
+
+  /** The peer sends faster than agreed, and was told so often enough. */
+  tooFast(): void {
+    const requiredMinRxMs = this.#duty.agreement?.rates.requiredMinRxMs ?? 0;
+    this.move('end');
+    this.#port.notify({ type: 'too-fast', requiredMinRxMs });
   }
 
   /** Only an echo is there. */

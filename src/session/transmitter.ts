@@ -8,7 +8,7 @@
  */
 import type { Random } from '../base/random.ts';
 import { Flag, PARAM_VALUE_MAX, Param } from '../wire/constants.ts';
-import { makeParam } from '../wire/param.ts';
+import { makeParam, paramId } from '../wire/param.ts';
 import type { FlightRecorder } from './flight-recorder.ts';
 import type { Limits } from './limits.ts';
 import { Outbox } from './outbox.ts';
@@ -167,7 +167,10 @@ export class Transmitter {
     if (outbox.replyWord !== 0 && !this.#put(Flag.Param, outbox.replyWord, nowMs)) return false;
     outbox.replyWord = 0;
     while (outbox.group.length > 0) {
-      if (!this.#put(Flag.Param, outbox.group[0] as number, nowMs)) return false;
+      const word = outbox.group[0] as number;
+      // A GOAWAY_INFO word travels with its flag.
+      const flags = paramId(word) === Param.GoAwayInfo ? Flag.Param | Flag.GoAway : Flag.Param;
+      if (!this.#put(flags, word, nowMs)) return false;
       outbox.group = outbox.group.slice(1);
     }
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
