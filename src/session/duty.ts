@@ -79,8 +79,8 @@ export class Duty {
 
   /** When a missing answer will mean something, ms: it may wait in the sockets, so they are to be read first. */
   get missingAtMs(): number {
-    const { questions } = this.#parts;
-    const answerMs = questions.isUnanswered ? questions.askAtMs : Infinity;
+    const { announcer, questions } = this.#parts;
+    const answerMs = announcer.isOneWayTold ? Infinity : questions.missingAtMs;
     return this.business?.isWaiting ? Math.min(answerMs, this.business.nextMs) : answerMs;
   }
 
@@ -94,11 +94,8 @@ export class Duty {
     if (this.#askBusiness(now, nowMs)) return;
     if (this.agreement?.perform(now, nowMs)) return;
     const { questions, silence, announcer, stats } = this.#parts;
-    if (now >= questions.askAtMs) {
-      const unansweredMs = questions.unansweredMs(now);
-      transmitter.ping(nowMs);
-      if (state === 'up' && unansweredMs >= 0) announcer.oneWay(unansweredMs);
-    } else if (now >= silence.askAtMs) {
+    if (state === 'up' && now >= questions.missingAtMs) announcer.oneWay(questions.unansweredMs(now));
+    if (now >= questions.askAtMs || now >= silence.askAtMs) {
       transmitter.ping(nowMs);
     } else if (now >= transmitter.dueMs) {
       if (now > transmitter.dueMs + LATE_TICKS * policy.tickMs) stats.beatsLate++;
