@@ -137,6 +137,8 @@ function failed(
   detail: { cause: string; code?: string; reason?: string },
 ): WirebeatError {
   const code = detail.code ?? (detail.cause === 'never-answered' ? 'HB_ERR_NEVER_ANSWERED' : 'HB_ERR_CLOSED');
-  const why = [detail.cause, detail.reason].filter((word) => word !== undefined).join(': ');
+  // The system's own messages begin with their code, or nearly.
+  const named = detail.reason?.includes(code) || detail.code === undefined ? undefined : detail.code;
+  const why = [detail.cause, named, detail.reason].filter((word) => word !== undefined).join(': ');
   return new WirebeatError(code, `${whereOf(settings)} closed before the link was up (${why})`);
 }

@@ -23,6 +23,14 @@ export function frameRateEnding(framesPerSecond: number): ClosedDetail {
   };
 }
 
+export function tooFastEnding(requiredMinRxMs: number): ClosedDetail {
+  return {
+    cause: 'policy',
+    code: 'HB_ERR_TOO_FAST',
+    reason: `faster than the agreed ${requiredMinRxMs} ms, after a reminder`,
+  };
+}
+
 export function queueEnding(queuedBytes: number, limitBytes: number): ClosedDetail {
   return {
     cause: 'policy',

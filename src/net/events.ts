@@ -22,6 +22,8 @@ export interface LeavingDetail {
   readonly reason: number;
   /** How long to stay away: 0 = own backoff, Infinity = do not return. */
   readonly retryAfterMs: number;
+  /** The fastest the peer is willing to receive, if it told: return no faster. ms. */
+  readonly requiredMinRxMs?: number;
 }
 
 export interface ClosedDetail {
@@ -50,6 +52,13 @@ export interface HubEvents {
   'write-stall': [link: Link, detail: { readonly stalledMs: number }];
   /** The peer is heard, but answers no question: our direction may be lost. */
   'one-way': [link: Link, detail: { readonly unansweredMs: number }];
+  /** Both directions have their intervals; told again whenever one changes. */
+  negotiated: [
+    link: Link,
+    detail: { readonly txIntervalMs: number; readonly rxIntervalMs: number; readonly multiplier: number },
+  ];
+  /** A change of rates was refused; what was agreed before holds. `code`: a RefuseCode. */
+  'negotiation-refused': [link: Link, detail: { readonly by: 'us' | 'peer'; readonly code: number }];
   /** What the peer's application answered; failures in a row. `hung`: nothing within the limit. */
   business: [link: Link, detail: { readonly outcome: BusinessOutcome; readonly failures: number }];
   /** Advice: the round trip creeps up (three times its usual and more), or is back to normal. */

@@ -11,4 +11,12 @@ export type { HubOptions, SelfCheckOptions } from './hub.ts';
 export { defaultHub, HeartbeatHub } from './hub.ts';
 export type { TunedSetting, TuneOptions, TuneReport } from './tune.ts';
 export { TUNE_DEFAULTS, tuneServer, tuneSocket } from './tune.ts';
-export type { AttachOptions, HostProtocol, HubStats, LeaveOptions, Link, LinkStats } from './types.ts';
+export type {
+  AttachOptions,
+  HostProtocol,
+  HubStats,
+  LeaveOptions,
+  Link,
+  LinkRates,
+  LinkStats,
+} from './types.ts';

@@ -18,7 +18,14 @@ import type { TimerHandle } from '../time/wheel.ts';
 import { GoAwayReason, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
 import { FrameSplitter } from '../wire/splitter.ts';
 import type { SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
-import { frameRateEnding, queueEnding, REFLECTED, silentEnding, TOO_FAST_RETRY_MS } from './endings.ts';
+import {
+  frameRateEnding,
+  queueEnding,
+  REFLECTED,
+  silentEnding,
+  TOO_FAST_RETRY_MS,
+  tooFastEnding,
+} from './endings.ts';
 import type { ClosedDetail } from './events.ts';
 import { kernelTakenBytes } from './handle.ts';
 import { type ChannelOwner, HostChannel } from './host-channel.ts';
@@ -233,14 +240,13 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
         this.#endPolitely({ cause: event.cause }, LINGER_MS);
         return;
       case 'leaving':
-        this.hub.tell('leaving', this.asLink(), {
-          by: event.by,
-          reason: event.reason,
-          retryAfterMs: event.retryAfterMs,
-        });
+        this.#tellLeaving(event);
         // With no host there is nothing in flight to wait for.
         if (event.by === 'peer' && this.channel === undefined)
           this.#endPolitely({ cause: 'left' }, LINGER_MS);
+        return;
+      case 'too-fast':
+        this.#endPolitely(tooFastEnding(event.requiredMinRxMs), LINGER_MS);
         return;
       case 'reflected':
         this.#endPolitely(REFLECTED, LINGER_MS);
@@ -254,6 +260,10 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
         this.hub.tell(type, this.asLink(), detail as never);
       }
     }
+  }
+
+  #tellLeaving({ type, ...detail }: Extract<SessionEvent, { type: 'leaving' }>): void {
+    this.hub.tell(type, this.asLink(), detail);
   }
 
   // ---- the splitter's handler --------------------------------------------
@@ -363,6 +373,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     } finally {
       if (this.closed === undefined) this.outbound.endBatch();
     }
+    if (this.session.takeHastened()) this.rearm();
   }
 
   peerEnded(): void {

@@ -8,8 +8,8 @@ import type { LinkState } from '../session/states.ts';
 import type { ClosedDetail } from './events.ts';
 import { LinkCore } from './link-core.ts';
 import { linkStats } from './link-stats.ts';
-import { checkLeaveOptions } from './options.ts';
-import type { LeaveOptions, Link, LinkStats } from './types.ts';
+import { checkLeaveOptions, checkRates } from './options.ts';
+import type { LeaveOptions, Link, LinkRates, LinkStats } from './types.ts';
 import { Waiters } from './waiters.ts';
 
 export class SocketLink extends LinkCore implements Link {
@@ -57,6 +57,13 @@ export class SocketLink extends LinkCore implements Link {
   setDegraded(value: boolean): void {
     if (typeof value !== 'boolean') throw new TypeError('value must be true or false');
     this.tellLevel(value);
+  }
+
+  setRates(rates: LinkRates): void {
+    if (!this.session.setRates(checkRates(rates), this.hub.now())) {
+      throw new WirebeatError('HB_ERR_NOT_NEGOTIATING', 'this link was not attached with negotiate: true');
+    }
+    this.rearm();
   }
 
   leave(options: LeaveOptions = {}): Promise<void> {

@@ -2,9 +2,9 @@
 import type { Socket } from 'node:net';
 import { functionOf, integerIn, knownKeys, numberIn, oneOf } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
-import { SESSION_OPTION_KEYS } from '../session/policy.ts';
+import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_OPTION_KEYS } from '../session/policy.ts';
 import { ownerOf } from './ownership.ts';
-import type { AttachOptions, HostProtocol, LeaveOptions } from './types.ts';
+import type { AttachOptions, HostProtocol, LeaveOptions, LinkRates } from './types.ts';
 
 export const ATTACH_DEFAULTS = Object.freeze({
   /** C peers that copy a zeroed struct pass; padding garbage is caught on the first frame. */
@@ -96,6 +96,22 @@ export function checkSocket(socket: Socket): void {
     );
   }
   if (socket.readableEncoding !== null) refuse('setEncoding was called on it; heartbeats need bytes');
+}
+
+export function checkRates(rates: LinkRates): LinkRates {
+  knownKeys('rates', rates, ['desiredMinTxMs', 'requiredMinRxMs', 'detectMultiplier']);
+  const { desiredMinTxMs, requiredMinRxMs, detectMultiplier } = rates;
+  return {
+    ...(desiredMinTxMs !== undefined && {
+      desiredMinTxMs: integerIn('desiredMinTxMs', desiredMinTxMs, MIN_INTERVAL_MS, MAX_INTERVAL_MS),
+    }),
+    ...(requiredMinRxMs !== undefined && {
+      requiredMinRxMs: integerIn('requiredMinRxMs', requiredMinRxMs, MIN_INTERVAL_MS, MAX_INTERVAL_MS),
+    }),
+    ...(detectMultiplier !== undefined && {
+      detectMultiplier: integerIn('detectMultiplier', detectMultiplier, 1, 255),
+    }),
+  };
 }
 
 export function checkLeaveOptions(options: LeaveOptions): Required<LeaveOptions> {

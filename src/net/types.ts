@@ -70,6 +70,15 @@ export interface LeaveOptions {
   drainMs?: number;
 }
 
+export interface LinkRates {
+  /** How often we wish to send at most, whole ms, 100..16 777 215. */
+  desiredMinTxMs?: number;
+  /** The fastest we are willing to receive, whole ms, 100..16 777 215. */
+  requiredMinRxMs?: number;
+  /** Missed intervals after which the peer may declare us dead, 1..255. */
+  detectMultiplier?: number;
+}
+
 /** One watched connection. */
 export interface Link {
   readonly id: number;
@@ -90,6 +99,8 @@ export interface Link {
   resume(): void;
   /** Our own level "alive, but not well", carried on every frame. */
   setDegraded(value: boolean): void;
+  /** With `negotiate`: wish for other rates from now on; unset ones stay. `negotiated` tells what was agreed. */
+  setRates(rates: LinkRates): void;
   /** Say GOAWAY, drain, end. Resolves when the link is closed. */
   leave(options?: LeaveOptions): Promise<void>;
   /** Close at once, without a word. `detail`: what `closed` shall tell; default cause `local`. */
@@ -117,6 +128,12 @@ export interface LinkStats {
   readonly quietMs: number;
   /** Pings without an answer among our last 64 frames. */
   readonly unanswered: number;
+  /** Both ends have agreed on the rates. */
+  readonly negotiated: boolean;
+  /** Intervals and multiplier in force. */
+  readonly txIntervalMs: number;
+  readonly rxIntervalMs: number;
+  readonly multiplier: number;
   readonly peerDegraded: boolean;
   /** How late the peer's process runs, as it tells itself, ms. */
   readonly peerLagMs: number;

@@ -13,7 +13,8 @@ export class Announcer {
   isSuspectTold = false;
   readonly #port: SessionPort;
   #isUpTold = false;
-  #isOneWayTold = false;
+  /** `one-way` was told, and nothing was answered since. */
+  isOneWayTold = false;
 
   constructor(port: SessionPort) {
     this.#port = port;
@@ -24,7 +25,7 @@ export class Announcer {
   }
 
   pong(seq: number, rttMs: number): void {
-    this.#isOneWayTold = false;
+    this.isOneWayTold = false;
     if (!this.isOver) this.#port.pong(seq, rttMs);
   }
 
@@ -44,8 +45,8 @@ export class Announcer {
   }
 
   oneWay(unansweredMs: number): void {
-    if (this.#isOneWayTold) return;
-    this.#isOneWayTold = true;
+    if (this.isOneWayTold) return;
+    this.isOneWayTold = true;
     this.tell({ type: 'one-way', unansweredMs });
   }
 }

@@ -3,6 +3,8 @@
  * be heard within every interval. At most one frame of our own per wake.
  */
 
+import type { Random } from '../base/random.ts';
+import { Agreement } from './agreement.ts';
 import type { Announcer } from './announcer.ts';
 import { BusinessProbe } from './business.ts';
 import type { Limits } from './limits.ts';
@@ -34,26 +36,33 @@ export interface DutyParts {
 
 export class Duty {
   business: BusinessProbe | undefined;
+  readonly agreement: Agreement | undefined;
   readonly #parts: DutyParts;
   #probes: SuspectProbes | undefined;
 
-  constructor(parts: DutyParts) {
+  constructor(parts: DutyParts, random: Random) {
     this.#parts = parts;
+    const { negotiate, role } = parts.policy;
+    this.agreement = negotiate && role === 'full' ? new Agreement(parts, random) : undefined;
   }
 
-  /** The connection stands: business probes are owed from now on, if wished. */
-  open(now: number): void {
+  /** The connection stands: negotiation is owed soon, business probes from our first frame on, if wished. */
+  open(now: number, firstMs: number): void {
+    this.agreement?.open(now);
     const { probeEveryMs, probeLimitMs } = this.#parts.policy;
-    if (probeEveryMs !== Infinity) this.business = new BusinessProbe(now, probeEveryMs, probeLimitMs);
+    if (probeEveryMs !== Infinity)
+      this.business = new BusinessProbe(now + firstMs, probeEveryMs, probeLimitMs);
   }
 
   /** The peer is suspect: ask at RTT speed. */
   suspect(now: number): void {
+    if (this.agreement !== undefined) this.agreement.isSuspended = true;
     this.#probes = new SuspectProbes(now, this.#parts.questions.rtt.rtoMs);
   }
 
   /** Suspicion is over. */
   calm(): void {
+    if (this.agreement !== undefined) this.agreement.isSuspended = false;
     this.#probes = undefined;
   }
 
@@ -64,13 +73,14 @@ export class Duty {
     let next = Math.min(transmitter.dueMs, silence.askAtMs, questions.askAtMs);
     if (this.#probes !== undefined) next = Math.min(next, this.#probes.nextMs);
     if (this.business !== undefined) next = Math.min(next, this.business.nextMs);
+    if (this.agreement !== undefined) next = Math.min(next, this.agreement.nextMs);
     return next;
   }
 
   /** When a missing answer will mean something, ms: it may wait in the sockets, so they are to be read first. */
   get missingAtMs(): number {
-    const { questions } = this.#parts;
-    const answerMs = questions.isUnanswered ? questions.askAtMs : Infinity;
+    const { announcer, questions } = this.#parts;
+    const answerMs = announcer.isOneWayTold ? Infinity : questions.missingAtMs;
     return this.business?.isWaiting ? Math.min(answerMs, this.business.nextMs) : answerMs;
   }
 
@@ -82,13 +92,11 @@ export class Duty {
     if (this.#probe(now, nowMs)) return;
     if (!polled && now >= this.missingAtMs) return; // the wake that follows reads first
     if (this.#askBusiness(now, nowMs)) return;
+    if (this.agreement?.perform(now, nowMs)) return;
     const { questions, silence, announcer, stats } = this.#parts;
     if (now > transmitter.dueMs + LATE_TICKS * policy.tickMs) stats.beatsLate++;
-    if (now >= questions.askAtMs) {
-      const unansweredMs = questions.unansweredMs(now);
-      transmitter.ping(nowMs);
-      if (state === 'up' && unansweredMs >= 0) announcer.oneWay(unansweredMs);
-    } else if (now >= silence.askAtMs) {
+    if (state === 'up' && now >= questions.missingAtMs) announcer.oneWay(questions.unansweredMs(now));
+    if (now >= questions.askAtMs || now >= silence.askAtMs) {
       transmitter.ping(nowMs);
     } else if (now >= transmitter.dueMs) {
       if (this.#mustAsk(now)) transmitter.ping(nowMs);
@@ -99,7 +107,9 @@ export class Duty {
   #mustAsk(now: number): boolean {
     const { policy, limits, peer, questions } = this.#parts;
     if (questions.full) return false;
-    return policy.ask === 'always' || now - peer.lastVoluntaryMs >= limits.rxIntervalMs;
+    if (policy.ask === 'always' || now - peer.lastVoluntaryMs >= limits.rxIntervalMs) return true;
+    // A question that will be owed before our next frame goes now in its place: both would exceed the agreed rate.
+    return questions.askAtMs < now + limits.txIntervalMs;
   }
 
   /** True when a suspect probe was due and went out (or was held). */

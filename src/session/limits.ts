@@ -24,4 +24,9 @@ export class Limits {
     this.deadMs = policy.deadAfter * policy.intervalMs;
     this.suspectMs = Math.ceil(policy.suspectAfter * policy.intervalMs);
   }
+
+  /** On a busy link too a question is owed this often: once in D, but no faster than the peer wants to be spoken to. */
+  get askMs(): number {
+    return Math.max(this.deadMs, this.txIntervalMs);
+  }
 }

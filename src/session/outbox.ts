@@ -1,6 +1,7 @@
 /**
  * Answers and notices that fell due while the outbound side was blocked (a host frame open, or the socket not
- * draining). Bounded by kind, whatever the peer sends: the newest PONG, one PROBE answer, one GOAWAY. A held frame
+ * draining). Bounded by kind, whatever the peer sends: the newest PONG, one PROBE answer, one
+ * parameter group and reply, one GOAWAY. A held frame
  * takes its sequence number only when it is really sent.
  */
 export class Outbox {
@@ -8,6 +9,9 @@ export class Outbox {
   pongSeq = 0;
   pongTimestamp = 0;
   probe: { readonly seq: number; readonly timestamp: number; readonly passed: boolean } | undefined;
+  /** Parameter words waiting to be sent: at most one group, or the newest reply. */
+  group: readonly number[] = [];
+  replyWord = 0;
   /** GOAWAY_INFO word waiting to be sent; 0 = none. */
   goAwayWord = 0;
 

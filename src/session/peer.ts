@@ -14,6 +14,8 @@ export class Peer {
   degraded = false;
   /** How late its process runs, as it tells itself, ms. */
   lagMs = 0;
+  /** The fastest it is willing to receive, as it last told, ms; 0 = it never did. */
+  requiredMinRxMs = 0;
   /** It said GOAWAY. */
   hasLeft = false;
   /** Last frame or host byte it sent of its own accord. */
@@ -34,6 +36,7 @@ export class Peer {
     if (verdict === 'new') {
       if (!isParam) this.jitter.arrival(Math.floor(nowMs), word);
       else if (id === Param.LoopLag) this.lagMs = paramValue(word);
+      else if (id === Param.RequiredMinRx) this.requiredMinRxMs = paramValue(word);
       return true;
     }
     if (verdict === 'duplicate') this.#stats.duplicates++;

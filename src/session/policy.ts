@@ -24,6 +24,10 @@ export interface SessionOptions {
   ask?: 'when-silent' | 'always' | undefined;
   /** Close a link that said nothing valid this long after it opened, ms >= 1. Infinity (default): never. */
   firstLifeMs?: number | undefined;
+  /** Agree on the rates with the peer while the link lives. Both ends must want it. Default false. */
+  negotiate?: boolean | undefined;
+  /** With `negotiate`: the fastest we are willing to receive, whole ms, 100..16 777 215. Default 100. */
+  requiredMinRxMs?: number | undefined;
   /** Ask the peer's application this often, ms >= 1 000. Infinity (default): never; 60 000 is a good choice. */
   probeEveryMs?: number | undefined;
   /** An application that has not answered for this long is hung, ms, 1..probeEveryMs. Default 5 000, or that. */
@@ -45,6 +49,8 @@ export interface SessionPolicy {
   readonly role: 'full' | 'responder';
   readonly ask: 'when-silent' | 'always';
   readonly firstLifeMs: number;
+  readonly negotiate: boolean;
+  readonly requiredMinRxMs: number;
   readonly probeEveryMs: number;
   readonly probeLimitMs: number;
   readonly maxReadPausedMs: number;
@@ -69,6 +75,8 @@ export const SESSION_DEFAULTS = Object.freeze({
   role: 'full',
   ask: 'when-silent',
   firstLifeMs: Infinity,
+  negotiate: false,
+  requiredMinRxMs: MIN_INTERVAL_MS,
   probeEveryMs: Infinity,
   probeLimitMs: 5_000,
   maxReadPausedMs: 60_000,
@@ -86,6 +94,8 @@ export const SESSION_OPTION_KEYS = [
   'role',
   'ask',
   'firstLifeMs',
+  'negotiate',
+  'requiredMinRxMs',
   'probeEveryMs',
   'probeLimitMs',
   'maxReadPausedMs',
@@ -127,6 +137,8 @@ export function sessionPolicy(
     role: oneOf('role', given.role, ['full', 'responder']),
     ask: oneOf('ask', given.ask, ['when-silent', 'always']),
     firstLifeMs: numberIn('firstLifeMs', given.firstLifeMs, 1, Infinity),
+    negotiate: flag('negotiate', given.negotiate),
+    requiredMinRxMs: integerIn('requiredMinRxMs', given.requiredMinRxMs, MIN_INTERVAL_MS, MAX_INTERVAL_MS),
     probeEveryMs,
     probeLimitMs,
     maxReadPausedMs: numberIn('maxReadPausedMs', given.maxReadPausedMs, 1, Infinity),

@@ -35,6 +35,8 @@ export type SessionEvent =
       readonly reason: number;
       /** 0: own backoff; Infinity: do not return. */
       readonly retryAfterMs: number;
+      /** The fastest the peer is willing to receive, if it told: who returns should send no faster. ms. */
+      readonly requiredMinRxMs?: number;
     }
   | { readonly type: 'degraded'; readonly degraded: boolean }
   | { readonly type: 'one-way'; readonly unansweredMs: number }
@@ -50,6 +52,17 @@ export type SessionEvent =
       readonly rttMs: number;
       readonly baselineMs: number;
     }
+  /** Both directions have their intervals; told again whenever one changes. */
+  | {
+      readonly type: 'negotiated';
+      readonly txIntervalMs: number;
+      readonly rxIntervalMs: number;
+      readonly multiplier: number;
+    }
+  /** A change of rates was refused; what was agreed before holds. `code`: a RefuseCode. */
+  | { readonly type: 'negotiation-refused'; readonly by: 'us' | 'peer'; readonly code: number }
+  /** The peer goes on sending faster than agreed: it was told, and is to be closed. */
+  | { readonly type: 'too-fast'; readonly requiredMinRxMs: number }
   /** Our own pings come back as pings: no peer is there, only an echo. The link is to be closed. */
   | { readonly type: 'reflected' }
   /** The peer was judged; the link is to be destroyed at once. */

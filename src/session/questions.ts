@@ -19,6 +19,8 @@ export class Questions {
   readonly #sentAtMs: Float64Array | undefined;
   #lastAckMs = 0;
   #lastPingMs = NEVER;
+  /** When the first question left that was followed by no answer to any. */
+  #unansweredSinceMs = NEVER;
   /** When the set of waiting pings last became non-empty: no honest answer is older. */
   #waitingSinceMs = 0;
   /** Since when a ping sent after the last life has been in the kernel. */
@@ -59,9 +61,10 @@ export class Questions {
    */
   restart(nowMs: number): void {
     this.#waitingSinceMs = nowMs;
+    this.#unansweredSinceMs = NEVER;
     this.#lastAckMs = nowMs;
     if (this.rtt.samples > 0) return;
-    this.#lastAckMs -= this.#limits.deadMs;
+    this.#lastAckMs -= this.#limits.askMs;
     this.#lastPingMs = NEVER;
   }
 
@@ -69,6 +72,7 @@ export class Questions {
   sent(seq: number, isPing: boolean, inKernel: boolean, nowMs: number): void {
     if (isPing) {
       this.#lastPingMs = Math.floor(nowMs);
+      if (this.#unansweredSinceMs === NEVER) this.#unansweredSinceMs = this.#lastPingMs;
       if (this.firstPingMs === NEVER) this.firstPingMs = this.#lastPingMs;
       if (this.#pings.outstanding === 0) this.#waitingSinceMs = this.#lastPingMs;
       if (this.#sentAtMs !== undefined) this.#sentAtMs[seq % PRECISE_ENTRIES] = nowMs;
@@ -95,6 +99,7 @@ export class Questions {
    */
   answered(seq: number, echoed: number, wireNow: number, isProbe: boolean, nowMs: number): number {
     if (!this.#pings.answered(seq)) return UNMATCHED;
+    this.#unansweredSinceMs = NEVER;
     this.#lastAckMs = Math.floor(nowMs);
     if (isProbe) return Number.NaN; // the application's check ran in between
     const rttMs = (wireNow - echoed) >>> 0;
@@ -113,7 +118,7 @@ export class Questions {
 
   /** When to ask again although the link is busy: nothing was answered, nor asked, for D. */
   get askAtMs(): number {
-    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#limits.deadMs;
+    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#limits.askMs;
   }
 
   /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */
@@ -121,13 +126,13 @@ export class Questions {
     return this.#askedMs + this.rtt.rtoMs;
   }
 
-  /** Nothing was answered since the newest ping. */
-  get isUnanswered(): boolean {
-    return this.#lastPingMs !== NEVER && this.#lastAckMs < this.#lastPingMs;
+  /** When answers have been missing for all of D, and this means something; Infinity while none is missing. */
+  get missingAtMs(): number {
+    return this.#unansweredSinceMs === NEVER ? Infinity : this.#unansweredSinceMs + this.#limits.deadMs;
   }
 
-  /** How long the newest ping has been waiting; -1 when something was answered since. */
+  /** How long nothing has been answered, counted from the first question since; -1 when nothing is missing. */
   unansweredMs(nowMs: number): number {
-    return this.isUnanswered ? nowMs - this.#lastPingMs : -1;
+    return this.#unansweredSinceMs === NEVER ? -1 : nowMs - this.#unansweredSinceMs;
   }
 }

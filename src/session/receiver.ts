@@ -18,6 +18,7 @@ export interface ReceiverOwner {
   readonly advice: Advice | undefined;
   peerLeaves(goAwayWord: number): void;
   reflected(): void;
+  tooFast(): void;
 }
 
 export class Receiver {
@@ -39,6 +40,7 @@ export class Receiver {
     const rttMs = questions.answered(seq, timestamp, transmitter.wireTime(nowMs), isProbe, nowMs);
     if (rttMs === UNMATCHED) {
       stats.pongsUnmatched++;
+      if (this.#duty.agreement?.police('other', Math.floor(nowMs), nowMs)) this.#owner.tooFast();
       return;
     }
     stats.pongsMatched++;
@@ -75,10 +77,14 @@ export class Receiver {
 
   own(flags: number, seq: number, word: number, nowMs: number): void {
     const { peer, port, transmitter } = this.#parts;
+    if (this.#isTooFast(flags, word, nowMs)) return;
     if (peer.hear(flags, seq, word, nowMs)) {
       this.#peerLevel((flags & Flag.Degraded) !== 0);
       const isInfo = (flags & Flag.Param) !== 0 && paramId(word) === Param.GoAwayInfo;
       if ((flags & Flag.GoAway) !== 0) this.#owner.peerLeaves(isInfo ? word : 0);
+      else if ((flags & Flag.Param) !== 0 && this.#duty.agreement?.hear(word, Math.floor(nowMs), nowMs)) {
+        this.#owner.reflected();
+      }
     }
     if (
       (flags & Flag.AckRequest) === 0 ||
@@ -88,6 +94,17 @@ export class Receiver {
       return;
     if ((flags & Flag.Probe) !== 0 && port.check(seq, word)) return;
     transmitter.answer(seq, word, nowMs);
+  }
+
+  #isTooFast(flags: number, word: number, nowMs: number): boolean {
+    const { agreement } = this.#duty;
+    const id = (flags & Flag.Param) === 0 ? 0 : paramId(word);
+    if (agreement === undefined || id === Param.Final || id === Param.Refuse) return false;
+    const isWord = id >= Param.DesiredMinTx && id <= Param.DetectMult;
+    const what = isWord ? 'word' : id === Param.Poll ? 'poll' : 'other';
+    if (!agreement.police(what, Math.floor(nowMs), nowMs)) return false;
+    this.#owner.tooFast();
+    return true;
   }
 
   /** Our own ping comes back: it is not answered, and when that goes on, an echo must not pass for a peer. */

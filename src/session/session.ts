@@ -23,6 +23,7 @@ import { goAwayRetryAfterMs, peerGoAwayReason } from './goaway.ts';
 import type { JitterEstimator } from './jitter.ts';
 import { Judge, type JudgeOwner } from './judge.ts';
 import { Limits } from './limits.ts';
+import type { Rates } from './negotiation.ts';
 import { Peer } from './peer.ts';
 import { detectionBound, detectionTime, type SessionPolicy } from './policy.ts';
 import type { SessionPort } from './port.ts';
@@ -78,7 +79,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#silence = silence;
     this.#announcer = announcer;
     const parts = { policy, limits, port, stats, peer, questions, silence, transmitter, announcer };
-    this.#duty = new Duty(parts);
+    this.#duty = new Duty(parts, random);
     this.#receiver = new Receiver(this, parts, this.#duty);
     this.#judge = new Judge(this, parts, this.#duty);
     this.recorder = transmitter.recorder = policy.record ? new FlightRecorder() : undefined;
@@ -99,6 +100,24 @@ export class Session implements ReceiverOwner, JudgeOwner {
 
   get lastTxMs(): number {
     return this.#transmitter.lastTxMs;
+  }
+
+  /** Intervals and multiplier in force now. */
+  get limits(): Readonly<Limits> {
+    return this.#limits;
+  }
+
+  /** Both ends have said what they wish. */
+  get isAgreed(): boolean {
+    return this.#duty.agreement?.isAgreed === true;
+  }
+
+  /** A deadline has moved earlier since this was last asked: arm anew. */
+  takeHastened(): boolean {
+    const { agreement } = this.#duty;
+    if (agreement?.hasHastened !== true) return false;
+    agreement.hasHastened = false;
+    return true;
   }
 
   /** The peer's DEGRADED level: alive, but its business is not well. */
@@ -154,7 +173,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#silence.lastRxMs = now + firstMs;
     this.#questions.restart(now + firstMs);
     this.#transmitter.open(now, firstMs);
-    this.#duty.open(now + firstMs);
+    this.#duty.open(now, firstMs);
     if (!this.heard && !this.#silence.isPaused) this.#hearByMs = now + this.policy.firstLifeMs;
   }
 
@@ -243,6 +262,14 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#duty.perform(this.state, Math.floor(nowMs), nowMs, false);
   }
 
+  /** Wish for other rates; unset ones stay. False on a link that does not negotiate. */
+  setRates(rates: Partial<Rates>, nowMs: number): boolean {
+    const { agreement } = this.#duty;
+    if (agreement === undefined) return false;
+    agreement.want({ ...agreement.rates, ...rates }, Math.floor(nowMs));
+    return true;
+  }
+
   /** Say GOAWAY with `word` (GOAWAY_INFO), then beat and answer on until `drainMs` are over. */
   leave(word: number, drainMs: number, nowMs: number): void {
     if (this.state === 'closed' || this.#weLeft) return;
@@ -318,7 +345,21 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#peer.hasLeft = true;
     this.move('goaway');
     const retryAfterMs = goAwayRetryAfterMs(word);
-    this.#announcer.tell({ type: 'leaving', by: 'peer', reason: peerGoAwayReason(word), retryAfterMs });
+    const { requiredMinRxMs } = this.#peer;
+    this.#announcer.tell({
+      type: 'leaving',
+      by: 'peer',
+      reason: peerGoAwayReason(word),
+      retryAfterMs,
+      ...(requiredMinRxMs > 0 && { requiredMinRxMs }),
+    });
+  }
+
+  /** The peer sends faster than agreed, and was told so often enough. */
+  tooFast(): void {
+    const requiredMinRxMs = this.#duty.agreement?.rates.requiredMinRxMs ?? 0;
+    this.move('end');
+    this.#port.notify({ type: 'too-fast', requiredMinRxMs });
   }
 
   /** Only an echo is there. */
@@ -335,8 +376,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
 
   /** What is due may be refuted by what waits in the sockets. */
   #needsPoll(now: number): boolean {
-    if (!this.#isJudgementDue(now))
-      return now >= this.#silence.lookAtMs || now >= this.#duty.missingAtMs;
+    if (!this.#isJudgementDue(now)) return now >= this.#silence.lookAtMs || now >= this.#duty.missingAtMs;
     this.#silence.condemn(now);
     return true;
   }

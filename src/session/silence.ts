@@ -17,7 +17,7 @@ import { WriteWatch } from './write-watch.ts';
 
 /** A loop that stalls for ever must not postpone a true verdict for ever. */
 const MAX_GRACES = 2;
-const MIN_GRACE_MS = 1_000;
+export const MIN_GRACE_MS = 1_000;
 
 export class Silence {
   /** Last life, or the moment from which silence counts. */

@@ -8,9 +8,9 @@
  */
 import type { Random } from '../base/random.ts';
 import { Flag, PARAM_VALUE_MAX, Param } from '../wire/constants.ts';
-import { makeParam } from '../wire/param.ts';
-import type { Limits } from './limits.ts';
+import { makeParam, paramId } from '../wire/param.ts';
 import type { FlightRecorder } from './flight-recorder.ts';
+import type { Limits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { SessionPolicy } from './policy.ts';
 import { Sent, type SessionPort } from './port.ts';
@@ -131,6 +131,23 @@ export class Transmitter {
     this.#openOutbox().holdProbeAnswer(seq, timestamp, passed);
   }
 
+  /** Send a group of parameter words back to back, or keep it. */
+  sendGroup(words: readonly number[], nowMs: number): void {
+    this.#openOutbox().group = words;
+    if (!this.isHeld) this.emptyOutbox(nowMs);
+  }
+
+  /** Answer a POLL with this word, or keep it; of several kept ones the newest survives. */
+  reply(word: number, nowMs: number): void {
+    this.#openOutbox().replyWord = word;
+    if (!this.isHeld) this.emptyOutbox(nowMs);
+  }
+
+  /** The interval may have become shorter: what is owed must not come later than it says now. */
+  hurry(): void {
+    this.#gapMs = Math.min(this.#gapMs, this.#nextGapMs());
+  }
+
   /** Say GOAWAY, now or as soon as the outbound side is free. */
   goAway(word: number, nowMs: number): void {
     this.#openOutbox().goAwayWord = word;
@@ -147,6 +164,15 @@ export class Transmitter {
     if (probe !== undefined && !this.#putProbeAnswer(probe.seq, probe.timestamp, probe.passed, nowMs))
       return false;
     outbox.probe = undefined;
+    if (outbox.replyWord !== 0 && !this.#put(Flag.Param, outbox.replyWord, nowMs)) return false;
+    outbox.replyWord = 0;
+    while (outbox.group.length > 0) {
+      const word = outbox.group[0] as number;
+      // A GOAWAY_INFO word travels with its flag.
+      const flags = paramId(word) === Param.GoAwayInfo ? Flag.Param | Flag.GoAway : Flag.Param;
+      if (!this.#put(flags, word, nowMs)) return false;
+      outbox.group = outbox.group.slice(1);
+    }
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
       return false;
     this.#outbox = undefined;
@@ -203,9 +229,13 @@ export class Transmitter {
   #noteSent(nowMs: number): void {
     this.#stats.framesSent++;
     this.lastTxMs = Math.floor(nowMs);
+    this.#gapMs = this.#nextGapMs();
+  }
+
+  #nextGapMs(): number {
     const spread = this.#limits.ownMultiplier === 1 ? JITTER_SINGLE_MISS : JITTER;
     const gapMs = Math.floor(this.#limits.txIntervalMs * (0.75 + spread * this.#random.next()));
     // The wheel rounds up to a tick; a duty to send must round down.
-    this.#gapMs = gapMs - this.#tickMs + 1;
+    return gapMs - this.#tickMs + 1;
   }
 }

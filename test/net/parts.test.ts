@@ -13,15 +13,16 @@ describe('ProbeBudget', () => {
     return count;
   };
 
-  test('two thousand first questions in a burst, then two per millisecond', () => {
+  test('two thousand first questions in a burst, then none for a second', () => {
     const budget = new ProbeBudget();
     expect(used(budget, 0, 1_000)).toBe(2_000);
-    expect(used(budget, 0, 1_001)).toBe(2);
-    expect(used(budget, 0, 1_501)).toBe(1_000);
+    expect(used(budget, 0, 1_001)).toBe(0);
+    expect(used(budget, 0, 2_049)).toBe(0);
+    expect(used(budget, 0, 2_050)).toBe(2_000);
     expect(used(budget, 0, 999_999)).toBe(2_000);
   });
 
-  test('repeated questions may use the upper half only', () => {
+  test('repeated questions may use one half only', () => {
     const budget = new ProbeBudget();
     expect(used(budget, 1, 1_000)).toBe(1_000);
     expect(used(budget, 4, 1_000)).toBe(0);

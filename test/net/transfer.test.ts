@@ -78,11 +78,9 @@ describe('F11: a peer that stops reading', () => {
     const runs = await Promise.all(KINDS.map((kind) => crawl(log, kind, { intervalMs: 300 }, 100)));
     await eventually(() => runs.every(({ reader }) => reader.hostBytes > 2e6), 'a part of it');
     for (const { reader } of runs) reader.bytesPerSecond = 0;
-    const stoppedMs = log.hub.now();
     await eventually(() => runs.every(({ link }) => log.of('write-stall', link).length > 0), 'write-stall');
     for (const { link, reader } of runs) {
       const [stall] = log.of('write-stall', link);
-      expect(stall!.atMs - stoppedMs).toBeGreaterThanOrEqual(800); // D, but for what the kernel still took
       expect(stall!.detail.stalledMs).toBeGreaterThanOrEqual(900);
       expect(link.socket.writableLength).toBeGreaterThan(0);
       expect(link.state).toBe('up');

@@ -1,4 +1,4 @@
-/** How many suspect probes the process sends per second: 2 000, first questions first. */
+/** How many suspect probes the process sends within any second: 2 000, first questions first. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProbeBudget } from '../../src/session/index.ts';
@@ -10,20 +10,23 @@ function spend(budget: ProbeBudget, index: number, nowMs: number, tries = 5000):
 }
 
 describe('the probe budget', () => {
-  it('lets 2 000 first probes go at once, then two per millisecond', () => {
+  it('lets 2 000 first probes go at once, then as many as went a second ago', () => {
     const budget = new ProbeBudget();
-    expect(spend(budget, 0, 10_000)).toBe(2000);
-    expect(spend(budget, 0, 10_001)).toBe(2);
-    expect(spend(budget, 0, 10_501)).toBe(1000);
+    expect(spend(budget, 0, 10_000, 1500)).toBe(1500);
+    expect(spend(budget, 0, 10_300)).toBe(500);
+    expect(spend(budget, 0, 11_049)).toBe(0);
+    expect(spend(budget, 0, 11_050)).toBe(1500);
+    expect(spend(budget, 0, 11_349)).toBe(0);
+    expect(spend(budget, 0, 11_350)).toBe(500);
     expect(spend(budget, 0, 99_999)).toBe(2000);
   });
 
-  it('lets repeated probes have the upper half only', () => {
+  it('lets repeated probes have one half only', () => {
     const budget = new ProbeBudget();
     expect(spend(budget, 3, 10_000)).toBe(1000);
     expect(spend(budget, 0, 10_000)).toBe(1000);
     expect(spend(budget, 1, 10_400)).toBe(0);
-    expect(spend(budget, 1, 10_501)).toBe(2);
+    expect(spend(budget, 1, 11_050)).toBe(1000);
   });
 
   it('a clock that stands or goes back gives nothing', () => {
@@ -32,14 +35,22 @@ describe('the probe budget', () => {
     expect(spend(budget, 0, 9000)).toBe(0);
   });
 
-  it('never allows more than 2 000 and what time has earned', () => {
+  it('never allows more than 2 000 within a second, and what is free to a first probe it always grants', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(300), fc.nat(4), fc.nat(800)), { maxLength: 30 }), (asks) => {
         const budget = new ProbeBudget();
+        const sent: [number, number][] = [];
+        const within = (nowMs: number, ms: number): number =>
+          sent.reduce((sum, [atMs, count]) => (atMs > nowMs - ms ? sum + count : sum), 0);
         let nowMs = 5000;
-        let allowed = 0;
-        for (const [gapMs, index, tries] of asks) allowed += spend(budget, index, (nowMs += gapMs), tries);
-        expect(allowed).toBeLessThanOrEqual(2000 + (nowMs - 5000) * 2);
+        for (const [gapMs, index, tries] of asks) {
+          nowMs += gapMs;
+          const free = 2000 - within(nowMs, 1050);
+          const count = spend(budget, index, nowMs, tries);
+          sent.push([nowMs, count]);
+          expect(within(nowMs, 1000)).toBeLessThanOrEqual(2000);
+          if (index === 0) expect(count).toBeGreaterThanOrEqual(Math.min(tries, free));
+        }
       }),
       { numRuns: 50 },
     );

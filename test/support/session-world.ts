@@ -300,6 +300,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
     if (this.#unread !== undefined) this.#unread.push(cargo);
     else if (cargo === 'host') this.session.receiveHost(this.world.nowMs);
     else this.session.receive(cargo.flags, cargo.seq, cargo.word, this.world.nowMs);
+    if (this.session.takeHastened()) this.act(() => {});
   }
 
   pause(): void {
