@@ -139,12 +139,12 @@ inline put(p, frame, hops) {
   :: !path[1 - p].isSilent -> path[1 - p].slot[0] = path[1 - p].slot[0] | frame
   :: else
   fi;
-  quietTicks[p] = 0
+  quietTicks[p] = (isCounting[p] -> 0 : quietTicks[p]) /* the first question keeps its time */
 }
 
 inline ask(p) {
-  put(p, PING, 0);
   isCounting[p] = 1;
+  put(p, PING, 0);
   if
   :: asked[p] == 0 -> asked[p] = 1
   :: else
@@ -294,7 +294,7 @@ inline duty(p) {
 #endif
     :: else ->
       if
-      :: writes[p]
+      :: writes[p] && isCounting[p]
       :: else ->
         if
         :: sends[p] == PING || (sends[p] != NOTHING && !isHeard[p]) -> ask(p)
@@ -460,7 +460,7 @@ inline chooseWrite(p) {
 #ifdef BUSY
   if
   :: writes[p] = 0
-  :: state[p] != closed && isRunning(p) && quietTicks[p] > 0 -> writes[p] = 1
+  :: state[p] != closed && isRunning(p) -> writes[p] = 1
   fi
 #else
   writes[p] = 0

@@ -275,7 +275,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
       this.session.receive(flags, seq, timestamp, chunkMs);
       return;
     }
-    this.session.farewell(goAwayWord(GoAwayReason.TooFast, TOO_FAST_RETRY_MS), chunkMs);
+    this.session.departure.farewell(goAwayWord(GoAwayReason.TooFast, TOO_FAST_RETRY_MS), chunkMs);
     this.#endPolitely(frameRateEnding(this.#maxFramesPerSecond), LINGER_MS);
   }
 
@@ -290,7 +290,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   onError(code: SplitterCode, detail: SplitterErrorDetail): void {
     if (code === 'HB_ERR_TRUNCATED') return; // the end of the stream is told by its own cause
     const reason = code === 'HB_ERR_VERSION' ? GoAwayReason.Version : GoAwayReason.ProtocolError;
-    this.session.farewell(goAwayWord(reason, 0), this.hub.chunkMs);
+    this.session.departure.farewell(goAwayWord(reason, 0), this.hub.chunkMs);
     this.#endPolitely(
       { cause: 'protocol-error', code, reason: `${detail.reason} at byte ${detail.offset}` },
       LINGER_MS,
@@ -379,14 +379,14 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   peerEnded(): void {
     if (this.ending !== undefined) return; // `close` follows once our side is flushed
     this.splitter.end();
-    const cause = this.socket.writableEnded ? 'local' : this.session.causeOfPeerClose;
+    const cause = this.socket.writableEnded ? 'local' : this.session.departure.causeOfPeerClose;
     const flushMs = Math.min(this.session.detectionTimeMs, MAX_FLUSH_MS);
     this.#endPolitely({ cause }, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
   }
 
   socketFailed(error: NodeJS.ErrnoException): void {
     // After a GOAWAY of either side it no longer matters how the connection ends.
-    const leaving = this.session.causeOfPeerClose;
+    const leaving = this.session.departure.causeOfPeerClose;
     const cause = leaving === 'peer-closed' ? causeOfSocketError(error) : leaving;
     const detail: ClosedDetail = { cause, reason: error.message };
     this.finish(this.ending ?? (error.code === undefined ? detail : { ...detail, code: error.code }));

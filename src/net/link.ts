@@ -71,7 +71,7 @@ export class SocketLink extends LinkCore implements Link {
     const closed = this.whenClosed().then(() => {});
     if (this.isOver) return closed;
     if (!this.isOpen) this.destroy();
-    else this.session.leave(goAwayWord(reason, retryAfterMs), drainMs, this.hub.now());
+    else this.session.departure.leave(goAwayWord(reason, retryAfterMs), drainMs, this.hub.now());
     this.rearm();
     return closed;
   }

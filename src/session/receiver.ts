@@ -5,6 +5,7 @@
 import { Flag, Param } from '../wire/constants.ts';
 import { paramId } from '../wire/param.ts';
 import type { Advice } from './advice.ts';
+import type { Departure } from './departure.ts';
 import type { Duty, DutyParts } from './duty.ts';
 import { UNMATCHED } from './questions.ts';
 import type { LinkState } from './states.ts';
@@ -12,23 +13,22 @@ import type { LinkState } from './states.ts';
 /** Pings of our own that come back as pings before we believe that nobody but an echo is there. */
 const MAX_REFLECTED = 3;
 
-/** What the receiver cannot decide alone: it changes the link's state. */
+/** The session, as its receiver sees it. */
 export interface ReceiverOwner {
   readonly state: LinkState;
   readonly advice: Advice | undefined;
-  peerLeaves(goAwayWord: number): void;
-  reflected(): void;
-  tooFast(): void;
 }
 
 export class Receiver {
   readonly #owner: ReceiverOwner;
+  readonly #departure: Departure;
   readonly #parts: DutyParts;
   readonly #duty: Duty;
   #reflections = 0;
 
-  constructor(owner: ReceiverOwner, parts: DutyParts, duty: Duty) {
+  constructor(owner: ReceiverOwner, departure: Departure, parts: DutyParts, duty: Duty) {
     this.#owner = owner;
+    this.#departure = departure;
     this.#parts = parts;
     this.#duty = duty;
   }
@@ -40,7 +40,7 @@ export class Receiver {
     const rttMs = questions.answered(seq, timestamp, transmitter.wireTime(nowMs), isProbe, nowMs);
     if (rttMs === UNMATCHED) {
       stats.pongsUnmatched++;
-      if (this.#duty.agreement?.police('other', Math.floor(nowMs), nowMs)) this.#owner.tooFast();
+      if (this.#duty.agreement?.police('other', Math.floor(nowMs), nowMs)) this.#departure.tooFast();
       return;
     }
     stats.pongsMatched++;
@@ -81,9 +81,9 @@ export class Receiver {
     if (peer.hear(flags, seq, word, nowMs)) {
       this.#peerLevel((flags & Flag.Degraded) !== 0);
       const isInfo = (flags & Flag.Param) !== 0 && paramId(word) === Param.GoAwayInfo;
-      if ((flags & Flag.GoAway) !== 0) this.#owner.peerLeaves(isInfo ? word : 0);
+      if ((flags & Flag.GoAway) !== 0) this.#departure.peerLeaves(isInfo ? word : 0);
       else if ((flags & Flag.Param) !== 0 && this.#duty.agreement?.hear(word, Math.floor(nowMs), nowMs)) {
-        this.#owner.reflected();
+        this.#departure.reflected();
       }
     }
     if (
@@ -103,7 +103,7 @@ export class Receiver {
     const isWord = id >= Param.DesiredMinTx && id <= Param.DetectMult;
     const what = isWord ? 'word' : id === Param.Poll ? 'poll' : 'other';
     if (!agreement.police(what, Math.floor(nowMs), nowMs)) return false;
-    this.#owner.tooFast();
+    this.#departure.tooFast();
     return true;
   }
 
@@ -111,7 +111,7 @@ export class Receiver {
   #isReflected(seq: number, timestamp: number, nowMs: number): boolean {
     const { questions, transmitter } = this.#parts;
     if (!questions.isOwn(seq, timestamp, transmitter.wireTime(nowMs), nowMs)) return false;
-    if (++this.#reflections === MAX_REFLECTED) this.#owner.reflected();
+    if (++this.#reflections === MAX_REFLECTED) this.#departure.reflected();
     return true;
   }
 

@@ -12,14 +12,12 @@
  */
 import type { Random } from '../base/random.ts';
 import { Flag } from '../wire/constants.ts';
-import { goAwayReason } from '../wire/param.ts';
 import { Advice } from './advice.ts';
 import { Announcer } from './announcer.ts';
 import type { BusinessOutcome } from './business.ts';
-import type { Cause } from './causes.ts';
+import { Departure, type DepartureOwner } from './departure.ts';
 import { Duty } from './duty.ts';
 import { FlightRecorder } from './flight-recorder.ts';
-import { goAwayRetryAfterMs, peerGoAwayReason } from './goaway.ts';
 import type { JitterEstimator } from './jitter.ts';
 import { Judge, type JudgeOwner } from './judge.ts';
 import { Limits } from './limits.ts';
@@ -38,11 +36,13 @@ import { Transmitter } from './transmitter.ts';
 /** Returned by `wake`: read everything the sockets hold, then call `wake` again with `polled` true. */
 export const NEEDS_POLL = -1;
 
-export class Session implements ReceiverOwner, JudgeOwner {
+export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   readonly policy: SessionPolicy;
   readonly stats = new SessionStats();
   readonly recorder: FlightRecorder | undefined;
   readonly advice: Advice | undefined;
+  /** How this link leaves: by our word or the peer's. */
+  readonly departure: Departure;
   state: LinkState = 'opening';
 
   readonly #port: SessionPort;
@@ -55,12 +55,10 @@ export class Session implements ReceiverOwner, JudgeOwner {
   readonly #duty: Duty;
   readonly #receiver: Receiver;
   readonly #judge: Judge;
-  #leaveByMs = Infinity;
   /** A new link must be heard by then; Infinity once it was. */
   #hearByMs = Infinity;
   /** When our own pause of reading is worth telling. */
   #tellPauseAtMs = Infinity;
-  #weLeft = false;
 
   constructor(policy: SessionPolicy, port: SessionPort, random: Random) {
     this.policy = policy;
@@ -80,7 +78,8 @@ export class Session implements ReceiverOwner, JudgeOwner {
     this.#announcer = announcer;
     const parts = { policy, limits, port, stats, peer, questions, silence, transmitter, announcer };
     this.#duty = new Duty(parts, random);
-    this.#receiver = new Receiver(this, parts, this.#duty);
+    this.departure = new Departure(this, parts, this.#duty);
+    this.#receiver = new Receiver(this, this.departure, parts, this.#duty);
     this.#judge = new Judge(this, parts, this.#duty);
     this.recorder = transmitter.recorder = policy.record ? new FlightRecorder() : undefined;
     this.advice = policy.advice ? new Advice(limits) : undefined;
@@ -156,12 +155,6 @@ export class Session implements ReceiverOwner, JudgeOwner {
   detectionBoundMs(lateScore: number): number {
     const { rxIntervalMs, multiplier } = this.#limits;
     return detectionBound(rxIntervalMs, multiplier, this.rtt.rtoMs, lateScore, this.policy.tickMs);
-  }
-
-  /** What a close of the connection by the other side means now. */
-  get causeOfPeerClose(): Cause {
-    if (this.#weLeft) return 'local';
-    return this.#peer.hasLeft ? 'left' : 'peer-closed';
   }
 
   // ---- what happens ------------------------------------------------------
@@ -270,24 +263,6 @@ export class Session implements ReceiverOwner, JudgeOwner {
     return true;
   }
 
-  /** Say GOAWAY with `word` (GOAWAY_INFO), then beat and answer on until `drainMs` are over. */
-  leave(word: number, drainMs: number, nowMs: number): void {
-    if (this.state === 'closed' || this.#weLeft) return;
-    this.#weLeft = true;
-    this.#leaveByMs = Math.floor(nowMs) + drainMs;
-    this.move('leave');
-    this.#transmitter.goAway(word, nowMs);
-    const retryAfterMs = goAwayRetryAfterMs(word);
-    this.#announcer.tell({ type: 'leaving', by: 'us', reason: goAwayReason(word), retryAfterMs });
-  }
-
-  /** A last GOAWAY if it can go out at once, then the end: for errors after which nothing more is said. */
-  farewell(word: number, nowMs: number): void {
-    if (this.state === 'closed') return;
-    this.#transmitter.goAway(word, nowMs);
-    this.move('end');
-  }
-
   /** The link is over, for whatever reason; nothing is sent or judged any more. */
   end(): void {
     this.move('end');
@@ -308,7 +283,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
     if (now >= this.#tellPauseAtMs) this.#tellPause(now);
     const judgedMs = Math.floor(readUpToMs);
     if (this.#isJudgementDue(judgedMs)) this.#judgeNow(judgedMs, nowMs);
-    else if (now >= this.#leaveByMs) this.#judge.finish('local');
+    else if (now >= this.departure.byMs) this.#judge.finish('local');
     this.#duty.perform(this.state, now, nowMs, polled);
     return this.deadline(nowMs);
   }
@@ -316,7 +291,7 @@ export class Session implements ReceiverOwner, JudgeOwner {
   /** When `wake` wants to be called next, ms; Infinity when nothing is planned. */
   deadline(nowMs: number): number {
     if (this.state === 'closed') return Infinity;
-    const judge = Math.min(this.#judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.#leaveByMs);
+    const judge = Math.min(this.#judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.departure.byMs);
     return Math.min(judge, this.#tellPauseAtMs, this.#silence.lookAtMs, this.#duty.nextMs);
   }
 
@@ -337,35 +312,6 @@ export class Session implements ReceiverOwner, JudgeOwner {
   #avert(): void {
     this.#silence.isCondemned = false;
     this.stats.killsAverted++;
-  }
-
-  /** The peer said GOAWAY. */
-  peerLeaves(word: number): void {
-    if (this.#peer.hasLeft) return;
-    this.#peer.hasLeft = true;
-    this.move('goaway');
-    const retryAfterMs = goAwayRetryAfterMs(word);
-    const { requiredMinRxMs } = this.#peer;
-    this.#announcer.tell({
-      type: 'leaving',
-      by: 'peer',
-      reason: peerGoAwayReason(word),
-      retryAfterMs,
-      ...(requiredMinRxMs > 0 && { requiredMinRxMs }),
-    });
-  }
-
-  /** The peer sends faster than agreed, and was told so often enough. */
-  tooFast(): void {
-    const requiredMinRxMs = this.#duty.agreement?.rates.requiredMinRxMs ?? 0;
-    this.move('end');
-    this.#port.notify({ type: 'too-fast', requiredMinRxMs });
-  }
-
-  /** Only an echo is there. */
-  reflected(): void {
-    this.move('end');
-    this.#port.notify({ type: 'reflected' });
   }
 
   // ---- judging -----------------------------------------------------------

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CommandUnderTest } from './command.ts';
 
-const COMMANDS = ['serve', 'ping', 'decode', 'encode', 'demo'];
+const COMMANDS = ['serve', 'ping', 'load', 'decode', 'encode', 'demo'];
 
 const command = new CommandUnderTest();
 beforeAll(() => command.build());

@@ -77,7 +77,7 @@ describe('frames that cannot go out', () => {
     end.outbound = Sent.Held;
     peer.say(Flag.AckRequest, 11);
     world.run(0);
-    end.act((session, nowMs) => session.leave(0x0701012c, 20_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(0x0701012c, 20_000, nowMs));
     const last = end.sent.at(-1)!.seq;
     const before = end.sent.length;
     end.free();
@@ -100,7 +100,7 @@ describe('frames that cannot go out', () => {
     end.outbound = Sent.Held;
     peer.say(Flag.AckRequest, 11);
     world.run(0);
-    end.act((session, nowMs) => session.leave(0x07010000, 20_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(0x07010000, 20_000, nowMs));
     end.act((session, nowMs) => session.writable(nowMs));
     end.free();
     const kept = end.sent.slice(-2).map(({ name }) => name);
@@ -125,7 +125,7 @@ describe('frames that cannot go out', () => {
     end.outbound = Sent.Held;
     peer.say(Flag.AckRequest, 11);
     world.run(0);
-    end.act((session, nowMs) => session.leave(0x07010000, 20_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(0x07010000, 20_000, nowMs));
     const send = end.send.bind(end);
     let room = 1;
     end.send = (flags, seq, word) => (room-- > 0 ? send(flags, seq, word) : Sent.Held);

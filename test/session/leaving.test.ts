@@ -8,7 +8,7 @@ describe('we leave', () => {
   it('says GOAWAY at once, beats and answers on, and ends after the drain', () => {
     const { world, a, b } = pair({ intervalMs: 1000 }, { rttMs: 20 });
     world.run(10_000);
-    a.act((session, nowMs) => session.leave(goAwayWord(6, 2500), 5000, nowMs));
+    a.act((session, nowMs) => session.departure.leave(goAwayWord(6, 2500), 5000, nowMs));
     const leftMs = world.nowMs;
     expect(a.sent.at(-1)).toMatchObject({ flags: Flag.Param | Flag.GoAway, word: 0x07060019, atMs: leftMs });
     world.run(4900);
@@ -22,8 +22,8 @@ describe('we leave', () => {
     expect(b.events.slice(1)).toEqual([
       { type: 'leaving', by: 'peer', reason: 6, retryAfterMs: 2500, atMs: leftMs + 10 },
     ]);
-    expect(a.session.causeOfPeerClose).toBe('local');
-    expect(b.session.causeOfPeerClose).toBe('left');
+    expect(a.session.departure.causeOfPeerClose).toBe('local');
+    expect(b.session.departure.causeOfPeerClose).toBe('left');
     world.run(10_000);
     expect(b.events.at(-1)).toMatchObject({ type: 'ended', cause: 'left' });
   });
@@ -31,9 +31,9 @@ describe('we leave', () => {
   it('said twice, it is said once; nothing is said after the end', () => {
     const { world, end } = watch({ intervalMs: 1000 });
     world.run(2000);
-    end.act((session, nowMs) => session.leave(goAwayWord(1, 0), 5000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(goAwayWord(1, 0), 5000, nowMs));
     world.run(1000);
-    end.act((session, nowMs) => session.leave(goAwayWord(1, 0), 50_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(goAwayWord(1, 0), 50_000, nowMs));
     world.run(4000);
     expect(end.sent.filter(({ flags }) => (flags & Flag.GoAway) !== 0)).toHaveLength(1);
     expect(end.eventTypes).toEqual(['up', 'leaving', 'ended']);
@@ -42,7 +42,7 @@ describe('we leave', () => {
   it('a peer that falls silent meanwhile ends it earlier, as our own leaving', () => {
     const { world, end, peer } = watch({ intervalMs: 1000 });
     world.run(5000);
-    end.act((session, nowMs) => session.leave(goAwayWord(1, 0), 30_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(goAwayWord(1, 0), 30_000, nowMs));
     peer.answers = false;
     world.run(4000);
     expect(end.eventTypes).toEqual(['up', 'leaving', 'ended']);
@@ -52,7 +52,7 @@ describe('we leave', () => {
   it('farewell says GOAWAY if that can be done at once, and is the end', () => {
     const { world, end } = watch({ intervalMs: 1000 });
     world.run(2000);
-    end.act((session, nowMs) => session.farewell(goAwayWord(5, 0), nowMs));
+    end.act((session, nowMs) => session.departure.farewell(goAwayWord(5, 0), nowMs));
     expect(end.sent.at(-1)).toMatchObject({ flags: Flag.Param | Flag.GoAway, word: 0x07050000 });
     expect(end.session.state).toBe('closed');
     expect(end.eventTypes).toEqual(['up']);
@@ -88,7 +88,7 @@ describe('the peer leaves', () => {
     world.run(0);
     expect(end.eventsOf('leaving')[0]).toMatchObject({ by: 'peer', reason, retryAfterMs });
     expect(end.session.state).toBe('leaving');
-    expect(end.session.causeOfPeerClose).toBe('left');
+    expect(end.session.departure.causeOfPeerClose).toBe('left');
     peer.say(flags, word);
     world.run(5000);
     expect(end.eventsOf('leaving')).toHaveLength(1);
@@ -98,16 +98,16 @@ describe('the peer leaves', () => {
   it('without a GOAWAY its close is a failure', () => {
     const { world, end } = watch({ intervalMs: 1000 });
     world.run(2000);
-    expect(end.session.causeOfPeerClose).toBe('peer-closed');
+    expect(end.session.departure.causeOfPeerClose).toBe('peer-closed');
   });
 
   it('when both leave, the close that follows is ours', () => {
     const { world, end, peer } = watch({ intervalMs: 1000 });
     world.run(2000);
-    end.act((session, nowMs) => session.leave(goAwayWord(1, 0), 30_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(goAwayWord(1, 0), 30_000, nowMs));
     peer.say(Flag.GoAway);
     world.run(0);
-    expect(end.session.causeOfPeerClose).toBe('local');
+    expect(end.session.departure.causeOfPeerClose).toBe('local');
     expect(end.eventsOf('leaving').map(({ by }) => by)).toEqual(['us', 'peer']);
   });
 
@@ -117,6 +117,6 @@ describe('the peer leaves', () => {
     for (const seq of [500, 100, 9000]) peer.send(Flag.GoAway, seq, 1);
     world.run(100);
     expect(end.session.state).toBe('up');
-    expect(end.session.causeOfPeerClose).toBe('peer-closed');
+    expect(end.session.departure.causeOfPeerClose).toBe('peer-closed');
   });
 });

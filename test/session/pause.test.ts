@@ -112,7 +112,7 @@ describe('a pause of our own', () => {
   it('while leaving, silence is not judged either', () => {
     const { world, end } = watch({ intervalMs: 1000 });
     world.run(5000);
-    end.act((session, nowMs) => session.leave(0x07010000, 60_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(0x07010000, 60_000, nowMs));
     end.pause();
     world.run(30_000);
     expect(end.session.state).toBe('leaving');

@@ -193,7 +193,7 @@ describe('DEGRADED', () => {
     const before = end.sent.length - 1;
     peer.say(Flag.AckRequest);
     world.run(10_000);
-    end.act((session, nowMs) => session.leave(0x07010000, 1000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(0x07010000, 1000, nowMs));
     const frames = end.sent.slice(before);
     expect(new Set(frames.map(({ name }) => name))).toEqual(new Set(['PING', 'PONG', 'PARAM', 'BEAT']));
     expect(frames.every(({ flags }) => (flags & Flag.Degraded) !== 0)).toBe(true);

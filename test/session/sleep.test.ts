@@ -212,7 +212,7 @@ describe('after sleep', () => {
   it('a leaving link goes on leaving', () => {
     const { world, end } = watch({ intervalMs: 1000 });
     world.run(5000);
-    end.act((session, nowMs) => session.leave(0x07010000, 60_000, nowMs));
+    end.act((session, nowMs) => session.departure.leave(0x07010000, 60_000, nowMs));
     end.act((session, nowMs) => session.resumed(nowMs, 100));
     expect(end.session.state).toBe('leaving');
   });

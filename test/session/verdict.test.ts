@@ -106,8 +106,8 @@ describe('death', () => {
     peer.host();
     end.act((session, nowMs) => {
       session.setDegraded(true, nowMs);
-      session.leave(0x07010000, 1000, nowMs);
-      session.farewell(0x07010000, nowMs);
+      session.departure.leave(0x07010000, 1000, nowMs);
+      session.departure.farewell(0x07010000, nowMs);
       session.pause(nowMs);
       session.resume(nowMs);
       session.writable(nowMs);

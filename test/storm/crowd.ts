@@ -1,23 +1,20 @@
 /**
  * A crowd of links on one hub in virtual time: thousands of sockets that cost no descriptor, whose far ends answer
- * pings while they are told to. Counts what leaves, per tick.
+ * pings while they are told to. Shows every frame that leaves, and counts per tick.
  *
- * Far barer than the lab's sockets, so that 50 000 fit into a second of real time: the kernel takes every write at
+ * Far barer than the lab's sockets, so that 50 000 fit into seconds of real time: the kernel takes every write at
  * once, and an answer is read in the next poll phase.
  */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { type Random, seededRandom } from '../../src/base/random.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { HeartbeatHub } from '../../src/net/hub.ts';
 import type { AttachOptions } from '../../src/net/types.ts';
 import { VirtualClock } from '../../src/testing/virtual-clock.ts';
-import { Flag } from '../../src/wire/constants.ts';
+import { Flag, FRAME_BYTES } from '../../src/wire/constants.ts';
 import { encodeFrame, readFlags, readSeq, readTimestamp } from '../../src/wire/frame.ts';
 
-export const TICK_MS = 10;
-
-/** One frame of our own that left, as the tests see it. */
-export type OnFrame = (flags: number, nowMs: number) => void;
+const TICK_MS = 10;
 
 class CrowdSocket extends EventEmitter {
   readonly connecting = false;
@@ -36,7 +33,7 @@ class CrowdSocket extends EventEmitter {
 
   write(bytes: Uint8Array): boolean {
     this.bytesWritten += bytes.length;
-    this.#crowd.wrote(this, bytes);
+    for (let at = 0; at < bytes.length; at += FRAME_BYTES) this.#crowd.wrote(this, bytes, at);
     return true;
   }
 
@@ -54,9 +51,11 @@ export class Crowd {
   readonly hub: HeartbeatHub;
   /** The far ends answer. */
   answers = true;
-  onFrame: OnFrame = () => {};
+  /** A frame left, numbered by the link that sent it. */
+  onFrame: (flags: number, nowMs: number, socket: object) => void = () => {};
 
-  constructor(random: Random) {
+  constructor(seed: number) {
+    const random = seededRandom(seed);
     this.hub = new HeartbeatHub({ clock: this.clock, timers: this.clock, random, tickMs: TICK_MS });
   }
 
@@ -67,11 +66,15 @@ export class Crowd {
     }
   }
 
-  wrote(socket: CrowdSocket, bytes: Uint8Array): void {
-    const flags = readFlags(bytes, 0);
-    this.onFrame(flags, this.clock.now());
+  wrote(socket: CrowdSocket, bytes: Uint8Array, at: number): void {
+    const flags = readFlags(bytes, at);
+    this.onFrame(flags, this.clock.now(), socket);
     if (!this.answers || (flags & Flag.AckRequest) === 0) return;
-    const answer = encodeFrame({ flags: Flag.Ack, seq: readSeq(bytes, 0), timestamp: readTimestamp(bytes, 0) });
+    const answer = encodeFrame({
+      flags: Flag.Ack,
+      seq: readSeq(bytes, at),
+      timestamp: readTimestamp(bytes, at),
+    });
     this.clock.onPoll(() => socket.emit('data', answer));
   }
 }
@@ -93,14 +96,24 @@ export class Histogram {
     if (tick < this.#ticks.length) this.#ticks[tick]!++;
   }
 
-  /** Of one interval, the first is 0. */
-  of(interval: number): { total: number; peak: number; peakOfMean: number } {
-    const from = interval * this.#ticksPerInterval;
-    const ticks = this.#ticks.subarray(from, from + this.#ticksPerInterval);
-    const total = ticks.reduce((sum, count) => sum + count, 0);
-    const peak = Math.max(...ticks);
-    return { total, peak, peakOfMean: (peak * ticks.length) / total };
+  /** Interval by interval: how many there were, and the fullest tick in mean ticks. */
+  intervals(): { total: number; peakOfMean: number }[] {
+    const length = this.#ticksPerInterval;
+    return Array.from({ length: this.#ticks.length / length }, (_, interval) => {
+      const ticks = this.#ticks.subarray(interval * length, (interval + 1) * length);
+      const total = ticks.reduce((sum, count) => sum + count, 0);
+      return { total, peakOfMean: (Math.max(...ticks) * length) / total };
+    });
   }
 }
 
-export const seeded = (seed: number): Random => seededRandom(seed);
+/** Most of these times, sorted, that lie within any `windowMs`. */
+export function mostWithin(timesMs: readonly number[], windowMs: number): number {
+  let most = 0;
+  let from = 0;
+  timesMs.forEach((atMs, index) => {
+    while (timesMs[from]! <= atMs - windowMs) from++;
+    most = Math.max(most, index - from + 1);
+  });
+  return most;
+}

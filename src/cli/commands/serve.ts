@@ -169,6 +169,6 @@ function logLinks(hub: HeartbeatHub, output: Output): void {
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
-  if (remoteAddress === undefined || remotePort === undefined) return 'a unix socket';
+  if (remoteAddress === undefined || remotePort === undefined) return 'an address unknown';
   return formatAddress({ host: remoteAddress, port: remotePort });
 }
