@@ -443,16 +443,15 @@ inline chooseArrival(p) {
   od
 }
 
-/* Due from three quarters of an interval on; at the latest when it is over. */
+/* Due from a tick before the interval is over (the rule's three quarters, rounded down), at the latest when it is. */
 inline chooseDuty(p) {
   if
 #ifdef RESPONDER
   :: p == 1 -> sends[p] = NOTHING
 #endif
-  :: state[p] == closed || (quietTicks[p] < T && 4 * quietTicks[p] < 3 * T) -> sends[p] = NOTHING
-  :: quietTicks[p] < T && 4 * quietTicks[p] >= 3 * T -> sends[p] = NOTHING
-  :: state[p] != closed && 4 * quietTicks[p] >= 3 * T -> sends[p] = BEAT
-  :: state[p] != closed && 4 * quietTicks[p] >= 3 * T -> sends[p] = PING
+  :: state[p] == closed || quietTicks[p] < T -> sends[p] = NOTHING
+  :: state[p] != closed && quietTicks[p] >= T - 1 -> sends[p] = BEAT
+  :: state[p] != closed && quietTicks[p] >= T - 1 -> sends[p] = PING
   fi
 }
 

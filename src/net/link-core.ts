@@ -10,27 +10,18 @@ import type { Socket } from 'node:net';
 import { WirebeatError } from '../base/errors.ts';
 import { freshFrameLevel, spendFrame } from '../session/frame-rate.ts';
 import { goAwayWord } from '../session/goaway.ts';
-import type { Lateness } from '../session/lateness.ts';
 import type { SessionPolicy } from '../session/policy.ts';
-import type { SentResult, SessionEvent, SessionPort } from '../session/port.ts';
 import { NEEDS_POLL, Session } from '../session/session.ts';
 import type { TimerHandle } from '../time/wheel.ts';
 import { GoAwayReason, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
 import { FrameSplitter } from '../wire/splitter.ts';
 import type { SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
-import {
-  frameRateEnding,
-  queueEnding,
-  REFLECTED,
-  silentEnding,
-  TOO_FAST_RETRY_MS,
-  tooFastEnding,
-} from './endings.ts';
+import { frameRateEnding, queueEnding, TOO_FAST_RETRY_MS } from './endings.ts';
 import type { ClosedDetail } from './events.ts';
-import { kernelTakenBytes } from './handle.ts';
 import { type ChannelOwner, HostChannel } from './host-channel.ts';
 import type { HubCore } from './hub-core.ts';
 import type { SocketLink } from './link.ts';
+import { LinkPort, type PortOwner } from './link-port.ts';
 import { ATTACH_DEFAULTS } from './options.ts';
 import { Outbound, type OutboundListener } from './outbound.ts';
 import { OutboundFraming } from './outbound-framing.ts';
@@ -53,7 +44,7 @@ const LINGER_BYTES = 2 ** 20;
 /** The peer has ended, but takes our queued bytes: at most this long. */
 const MAX_FLUSH_MS = 30_000;
 
-export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner, OutboundListener {
+export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, OutboundListener {
   readonly id: number;
   readonly context: unknown;
   readonly socket: Socket;
@@ -65,13 +56,8 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   protected readonly hub: HubCore;
   protected readonly splitter: FrameSplitter;
   protected readonly channel: HostChannel | undefined;
-  protected readonly outbound: Outbound;
+  readonly outbound: Outbound;
   readonly #writesPieces: boolean;
-  readonly #onPong: AttachOptions['onPong'];
-  readonly #check: AttachOptions['check'];
-  readonly #checkLimitMs: number;
-  /** The peer's business probe that waits for our check. */
-  #probe: { readonly seq: number; readonly timestamp: number } | undefined;
   /** Our host's own word on its business; the hub's self check may add to it. */
   #isDegraded = false;
   readonly #maxQueuedBytes: number;
@@ -92,13 +78,10 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     this.socket = socket;
     this.context = options.context;
     this.reserved = options.reserved ?? ATTACH_DEFAULTS.reserved;
-    this.#onPong = options.onPong;
-    this.#check = options.check;
-    this.#checkLimitMs = options.checkLimitMs ?? ATTACH_DEFAULTS.checkLimitMs;
     this.#maxQueuedBytes = options.maxQueuedBytes ?? ATTACH_DEFAULTS.maxQueuedBytes;
     this.#maxFramesPerSecond = options.maxFramesPerSecond ?? ATTACH_DEFAULTS.maxFramesPerSecond;
     this.#frameLevelMs = freshFrameLevel(hub.now());
-    this.session = new Session(policy, this, hub.random);
+    this.session = new Session(policy, new LinkPort(this, hub, options), hub.random);
     const { host } = options;
     this.#writesPieces = host?.outboundFrameLength !== undefined;
     if (host === undefined) {
@@ -122,7 +105,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   }
 
   /** This link as hub and host know it. */
-  protected abstract asLink(): SocketLink;
+  abstract asLink(): SocketLink;
 
   /** The connection stands and the session runs. */
   protected get isOpen(): boolean {
@@ -182,88 +165,23 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);
   }
 
-  // ---- the session's port ------------------------------------------------
+  // ---- for the session's port ---------------------------------------------
 
-  send(flags: number, seq: number, word: number): SentResult {
-    return this.outbound.send(flags, seq, word);
+  get carriesNothingElse(): boolean {
+    return this.channel === undefined;
   }
 
-  get lateness(): Lateness {
-    return this.hub.lateness;
+  cameUp(): void {
+    this.waiters?.settleUp(true);
   }
 
-  check(seq: number, timestamp: number): boolean {
-    if (this.#check === undefined) return false;
-    const isWaiting = this.#probe !== undefined;
-    this.#probe = { seq, timestamp }; // of several the newest is answered, so that a flood of them costs no memory
-    if (!isWaiting) this.hub.checks.ask(this.#check, this.#checkLimitMs, (passed) => this.#checked(passed));
-    return true;
-  }
-
-  #checked(passed: boolean): void {
-    const probe = this.#probe;
-    this.#probe = undefined;
-    if (probe !== undefined) this.session.checked(probe.seq, probe.timestamp, passed, this.hub.now());
-  }
-
-  allowProbe(index: number): boolean {
-    return this.hub.allowProbe(index);
-  }
-
-  queuedBytes(): number {
-    return this.outbound.queuedBytes;
-  }
-
-  takenBytes(): number {
-    return kernelTakenBytes(this.socket);
-  }
-
-  pong(seq: number, rttMs: number): void {
-    this.#onPong?.(this.asLink(), seq, rttMs);
-  }
-
-  notify(event: SessionEvent): void {
-    switch (event.type) {
-      case 'dead': {
-        const { type, ...verdict } = event;
-        const { cause } = verdict;
-        this.hub.countDeath();
-        this.ending = { cause }; // recorded before anybody is told, so that no listener can change it
-        try {
-          this.hub.tell(type, this.asLink(), verdict);
-        } finally {
-          this.finish(this.ending);
-        }
-        return;
-      }
-      case 'ended':
-        this.#endPolitely({ cause: event.cause }, LINGER_MS);
-        return;
-      case 'leaving':
-        this.#tellLeaving(event);
-        // With no host there is nothing in flight to wait for.
-        if (event.by === 'peer' && this.channel === undefined)
-          this.#endPolitely({ cause: 'left' }, LINGER_MS);
-        return;
-      case 'too-fast':
-        this.#endPolitely(tooFastEnding(event.requiredMinRxMs), LINGER_MS);
-        return;
-      case 'reflected':
-        this.#endPolitely(REFLECTED, LINGER_MS);
-        return;
-      case 'silent':
-        this.finish(silentEnding(event.limitMs));
-        return;
-      default: {
-        if (event.type === 'up') this.waiters?.settleUp(true);
-        const { type, ...detail } = event;
-        this.hub.tell(type, this.asLink(), detail as never);
-      }
+  die(detail: ClosedDetail, tell: () => void): void {
+    this.ending = detail; // recorded before anybody is told, so that no listener can change it
+    try {
+      tell();
+    } finally {
+      this.finish(detail);
     }
-  }
-
-  #tellLeaving({ type, ...detail }: Extract<SessionEvent, { type: 'leaving' }>): void {
-    this.hub.tell(type, this.asLink(), detail);
   }
 
   // ---- the splitter's handler --------------------------------------------
@@ -276,7 +194,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
       return;
     }
     this.session.departure.farewell(goAwayWord(GoAwayReason.TooFast, TOO_FAST_RETRY_MS), chunkMs);
-    this.#endPolitely(frameRateEnding(this.#maxFramesPerSecond), LINGER_MS);
+    this.endPolitely(frameRateEnding(this.#maxFramesPerSecond));
   }
 
   onHostBytes(_bytes: number): void {
@@ -291,10 +209,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     if (code === 'HB_ERR_TRUNCATED') return; // the end of the stream is told by its own cause
     const reason = code === 'HB_ERR_VERSION' ? GoAwayReason.Version : GoAwayReason.ProtocolError;
     this.session.departure.farewell(goAwayWord(reason, 0), this.hub.chunkMs);
-    this.#endPolitely(
-      { cause: 'protocol-error', code, reason: `${detail.reason} at byte ${detail.offset}` },
-      LINGER_MS,
-    );
+    this.endPolitely({ cause: 'protocol-error', code, reason: `${detail.reason} at byte ${detail.offset}` });
   }
 
   // ---- the outbound side's listener --------------------------------------
@@ -381,7 +296,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     this.splitter.end();
     const cause = this.socket.writableEnded ? 'local' : this.session.departure.causeOfPeerClose;
     const flushMs = Math.min(this.session.detectionTimeMs, MAX_FLUSH_MS);
-    this.#endPolitely({ cause }, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
+    this.endPolitely({ cause }, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
   }
 
   socketFailed(error: NodeJS.ErrnoException): void {
@@ -397,7 +312,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
   }
 
   /** Flush, end our side, and wait for the other at most `lingerMs`; what still comes in is thrown away. */
-  #endPolitely(detail: ClosedDetail, lingerMs: number): void {
+  endPolitely(detail: ClosedDetail, lingerMs: number = LINGER_MS): void {
     if (this.isOver) return;
     this.ending = detail;
     this.outbound.endBatch();
@@ -410,7 +325,7 @@ export abstract class LinkCore implements SessionPort, SocketOwner, ChannelOwner
     else this.#timer = this.hub.scheduler.arm(this.#endByMs, this.asLink());
   }
 
-  protected finish(detail: ClosedDetail, keepSocket = false): void {
+  finish(detail: ClosedDetail, keepSocket = false): void {
     if (this.closed !== undefined) return;
     this.closed = detail;
     const { socket } = this;

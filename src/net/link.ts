@@ -13,7 +13,7 @@ import type { LeaveOptions, Link, LinkRates, LinkStats } from './types.ts';
 import { Waiters } from './waiters.ts';
 
 export class SocketLink extends LinkCore implements Link {
-  protected asLink(): SocketLink {
+  asLink(): SocketLink {
     return this;
   }
 

@@ -92,7 +92,7 @@ export class Silence {
     if (this.#graces >= MAX_GRACES) return false;
     const { rxIntervalMs } = this.#limits;
     const lateMs = this.#port.lateness.newestLaterThan(rxIntervalMs / 2);
-    if (lateMs <= this.#gracedForMs || lateMs < this.lastRxMs) return false;
+    if (lateMs <= this.#gracedForMs) return false;
     const graceMs = Math.min(rxIntervalMs, Math.max(MIN_GRACE_MS, 4 * this.#questions.rtt.rtoMs));
     if (now >= lateMs + graceMs) return false; // what was under way then is here by now
     this.#gracedForMs = lateMs;

@@ -41,6 +41,8 @@ export class Transmitter {
   #gapMs = 0;
   /** Our level changed and no frame of our own has told it yet. */
   #owesLevel = false;
+  /** No beat of our own has left since the connection stands: its phase is what keeps a mass accept spread. */
+  #owesFirst = false;
   /** The peer was told that we run late, and not yet that it is over. */
   #isLagTold = false;
   #outbox: Outbox | undefined;
@@ -75,6 +77,7 @@ export class Transmitter {
   open(nowMs: number, firstMs: number): void {
     this.lastTxMs = nowMs;
     this.#gapMs = firstMs;
+    this.#owesFirst = true;
     this.#owesLevel = false; // the first frame tells it
     this.isHeld = false;
   }
@@ -166,12 +169,15 @@ export class Transmitter {
     outbox.probe = undefined;
     if (outbox.replyWord !== 0 && !this.#put(Flag.Param, outbox.replyWord, nowMs)) return false;
     outbox.replyWord = 0;
+    const owedMs = this.lastTxMs + this.#gapMs;
     while (outbox.group.length > 0) {
       const word = outbox.group[0] as number;
       // A GOAWAY_INFO word travels with its flag.
       const flags = paramId(word) === Param.GoAwayInfo ? Flag.Param | Flag.GoAway : Flag.Param;
       if (!this.#put(flags, word, nowMs)) return false;
       outbox.group = outbox.group.slice(1);
+      // The beat owed before stays owed: groups follow soon on every accept, and would bring the links into step.
+      this.#gapMs = Math.min(this.#gapMs, owedMs - this.lastTxMs);
     }
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
       return false;
@@ -203,7 +209,10 @@ export class Transmitter {
     }
     this.recorder?.record('frame-out', flags, nowMs);
     this.#stats.pongsSent++;
+    const owedMs = this.lastTxMs + this.#gapMs;
     this.#noteSent(nowMs);
+    // Peers that all connect in one moment all ask at once: answers must not bring our first beats into step.
+    if (this.#owesFirst) this.#gapMs = Math.min(this.#gapMs, owedMs - this.lastTxMs);
     return true;
   }
 
@@ -222,6 +231,7 @@ export class Transmitter {
     this.#owesLevel = false;
     const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own
     this.#questions.sent(seq, isPing, result === Sent.InKernel, nowMs);
+    if ((flags & Flag.Param) === 0) this.#owesFirst = false;
     this.#noteSent(nowMs);
     return true;
   }

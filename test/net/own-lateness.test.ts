@@ -92,6 +92,9 @@ describe('a late wake', () => {
     const second = await world.link({ ...OPTIONS, deadAfter: 3 });
     await world.time.pass(5_000);
     first.peer.answers = second.peer.answers = false;
+    // Both are heard in the same instant for the last time, so that both fall due in the same wake.
+    for (const { peer } of [first, second]) peer.send(0);
+    await world.time.pass(10);
     let blocked = 0;
     world.log.hub.on('suspect', () => {
       if (blocked++ > 0) return;

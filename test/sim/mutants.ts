@@ -48,8 +48,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sends-are-life',
     file: 'src/session/silence.ts',
-    find: 'Math.max(this.lastRxMs, this.#movedMs)',
-    replace: 'Math.max(this.lastRxMs, this.#movedMs, this.#transmitter.lastTxMs)',
+    find: 'Math.max(this.#sinceMs, this.#movedMs)',
+    replace: 'Math.max(this.#sinceMs, this.#movedMs, this.#transmitter.lastTxMs)',
   },
   {
     name: 'pause-ignored',

@@ -1,0 +1,71 @@
+/** The limits of `serve` as flags: each is changed, and what it does is seen. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lengthPrefixedFrame } from '../../src/server/length-prefix.ts';
+import { Flag } from '../../src/wire/constants.ts';
+import { encodeFrame } from '../../src/wire/frame.ts';
+import { proxyV1 } from '../support/proxy-headers.ts';
+import { CommandUnderTest, objectsOf } from './command.ts';
+
+const command = new CommandUnderTest();
+const sockets: Socket[] = [];
+beforeAll(() => command.build());
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await command.dispose();
+});
+
+async function open(address: string): Promise<Socket> {
+  const [host, port] = address.split(':');
+  const socket = connect(Number(port), host);
+  sockets.push(socket);
+  socket.on('error', () => {}).resume();
+  await once(socket, 'connect');
+  return socket;
+}
+
+const ping = (seq: number): Buffer => encodeFrame({ flags: Flag.AckRequest, seq, timestamp: 0 });
+const withPadding = (frame: Buffer): Buffer => Buffer.concat([frame.subarray(0, 15), Buffer.of(7)]);
+const beats = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, (_, seq) => ping(seq)));
+
+/** Send these bytes on a connection each; what `serve` says about the last one, and its summary. */
+async function told(flags: string[], ...connections: Buffer[]): Promise<string> {
+  const { server, address } = await command.serve('--drain', '0', '--json', ...flags);
+  for (const bytes of connections) (await open(address)).write(bytes);
+  await server.saying(/"type":"(closed|up)"(.|\n)*$/);
+  for (const socket of sockets) if (socket.writable) socket.end();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  server.child.kill('SIGTERM');
+  return (await server.ended).stdout;
+}
+
+describe('serve', () => {
+  test.each<[flags: string, bytes: Buffer, says: RegExp]>([
+    ['--reserved strict', withPadding(ping(1)), /HB_ERR_RESERVED/],
+    ['--reserved ignore', withPadding(ping(1)), /"closed":\{"peer-closed":1\}/],
+    ['--max-payload 10', lengthPrefixedFrame(Buffer.alloc(10)), /"closed":\{"peer-closed":1\}/],
+    ['--max-payload 10', lengthPrefixedFrame(Buffer.alloc(11)), /HB_ERR_HOST_TOO_LARGE/],
+    ['--max-frames-per-second 5', beats(10), /"closed":\{"peer-closed":1\}/],
+    ['--max-frames-per-second 5', beats(11), /HB_ERR_FRAME_RATE/],
+    ['--first-life 100ms', Buffer.alloc(0), /HB_ERR_SILENT/],
+  ])('%s, %#', async (flags, bytes, says) => {
+    expect(await told(flags.split(' '), bytes)).toMatch(says);
+  });
+
+  test('--max-links-per-address with --proxy-protocol and --trusted-proxies: the client named is what counts', async () => {
+    const flags = [
+      '--max-links-per-address',
+      '1',
+      '--proxy-protocol',
+      '--trusted-proxies',
+      '10.0.0.0/8,127.0.0.1',
+    ];
+    const from = (address: string): Buffer => Buffer.concat([proxyV1(address), ping(1)]);
+    const stdout = await told(flags, from('192.0.2.1'), from('192.0.2.1'), from('192.0.2.2'), ping(1));
+    expect(objectsOf(stdout).at(-1)).toMatchObject({
+      served: 2,
+      refused: { HB_ERR_TOO_MANY_LINKS: 0, HB_ERR_TOO_MANY_FROM_ADDRESS: 1, HB_ERR_PROXY_HEADER: 1 },
+    });
+  });
+});
