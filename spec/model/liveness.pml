@@ -13,6 +13,7 @@
  * -DBUSY          host frames are written, and take over the duty to beat
  * -DSTALLS        peer 0 may not be running for a while: the process alone, or the machine with its network card
  * -DPAUSES        peer 0 may pause reading
+ * -DENDS          both may leave (GOAWAY) or end
  * -DMUTANT_x      a planted mistake, which the search has to find
  */
 #ifndef T
@@ -230,7 +231,11 @@ inline die(p) {
 
 #define maySuspect(p) (state[p] == opening || state[p] == up)
 #define isSuspectDue(p) (maySuspect(p) && silentTicks[p] >= SUSPECT)
+#ifdef MUTANT_VERDICT_WITHOUT_QUESTION
+#define isDeathDue(p) (silentTicks[p] == DEAD)
+#else
 #define isDeathDue(p) (silentTicks[p] == DEAD && (asked[p] == 0 || asked[p] > ANSWER_WITHIN))
+#endif
 #define isPausedFor(p) (p == 0 && isPaused)
 
 #ifdef MUTANT_NO_GRACE
@@ -243,7 +248,7 @@ inline die(p) {
 #endif
 #endif
 
-#ifdef MUTANT_NEVER_ASKS
+#ifdef MUTANT_VERDICT_WITHOUT_QUESTION
 #define isQuestionNeeded(p) false
 #else
 #define isQuestionNeeded(p) (asked[p] == 0)
@@ -289,7 +294,7 @@ inline duty(p) {
     :: p == 1
 #endif
     :: probes[p] -> probes[p] = 0; ask(p)
-#ifndef MUTANT_NEVER_ASKS
+#ifndef MUTANT_ASKS_ONLY_WHEN_DUE
     :: silentTicks[p] >= T && asked[p] == 0 -> ask(p)
 #endif
     :: else ->
@@ -366,9 +371,7 @@ inline happen() {
   :: event == reading_stops -> isPaused = 1; move(0, pause)
   :: event == reading_goes_on ->
     isPaused = 0; isCounting[0] = 1; deafTicks[0] = 0;
-#ifndef MUTANT_RESUMES_WITH_THE_OLD_SILENCE
     freshWindow(0);
-#endif
     if
     :: isHeard[0] -> move(0, resume)
     :: else -> move(0, resume_unheard)

@@ -133,7 +133,7 @@ export class Duty {
     if (overdue !== undefined)
       announcer.tell({ type: 'business', outcome: overdue, failures: business.failures });
     if (announcer.isOver) return true;
-    if (now < business.dueMs || business.isWaiting) return false;
+    if (now < business.dueMs) return false; // while one waits none is due: its limit is at most the period
     const seq = transmitter.probe(nowMs);
     if (seq >= 0) business.sent(seq, now);
     return true;

@@ -19,6 +19,8 @@ export class Questions {
   readonly #sentAtMs: Float64Array | undefined;
   #lastAckMs = 0;
   #lastPingMs = NEVER;
+  /** The round trip is unknown since a (re)start: ask soon, but an interval after the last question at the earliest. */
+  #owesSoon = false;
   /** When the first question left that was followed by no answer to any. */
   #unansweredSinceMs = NEVER;
   /** When the set of waiting pings last became non-empty: no honest answer is older. */
@@ -57,20 +59,20 @@ export class Questions {
 
   /**
    * The answer clock starts, or starts again: answers to earlier questions say nothing about the round trip. While it
-   * is unknown the next question is owed at once, on a busy link too: it must be known before the link falls silent.
+   * is unknown the next question is owed soon, on a busy link too: it must be known before the link falls silent.
    */
   restart(nowMs: number): void {
     this.#waitingSinceMs = nowMs;
     this.#unansweredSinceMs = NEVER;
-    this.#lastAckMs = nowMs;
-    if (this.rtt.samples > 0) return;
-    this.#lastAckMs -= this.#limits.askMs;
-    this.#lastPingMs = NEVER;
+    // The first question keeps its phase, however often we pause before it.
+    this.#lastAckMs = this.#lastPingMs === NEVER ? Math.max(this.#lastAckMs, nowMs) : nowMs;
+    this.#owesSoon = this.rtt.samples === 0;
   }
 
   /** Own frame `seq` went out; `inKernel` or still in our queue. */
   sent(seq: number, isPing: boolean, inKernel: boolean, nowMs: number): void {
     if (isPing) {
+      this.#owesSoon = false;
       this.#lastPingMs = Math.floor(nowMs);
       if (this.#unansweredSinceMs === NEVER) this.#unansweredSinceMs = this.#lastPingMs;
       if (this.firstPingMs === NEVER) this.firstPingMs = this.#lastPingMs;
@@ -118,7 +120,9 @@ export class Questions {
 
   /** When to ask again although the link is busy: nothing was answered, nor asked, for D. */
   get askAtMs(): number {
-    return Math.max(this.#lastAckMs, this.#lastPingMs) + this.#limits.askMs;
+    const { askMs, txIntervalMs } = this.#limits;
+    if (this.#owesSoon) return Math.max(this.#lastAckMs, this.#lastPingMs + txIntervalMs);
+    return Math.max(this.#lastAckMs, this.#lastPingMs) + askMs;
   }
 
   /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */

@@ -148,7 +148,8 @@ export class Transmitter {
 
   /** The interval may have become shorter: what is owed must not come later than it says now. */
   hurry(): void {
-    this.#gapMs = Math.min(this.#gapMs, this.#nextGapMs());
+    // A gap that is legal still stays: to draw again would pull the late beats of a mass accept together.
+    if (this.#gapMs > this.#gapAtMs(1)) this.#gapMs = this.#nextGapMs();
   }
 
   /** Say GOAWAY, now or as soon as the outbound side is free. */
@@ -177,7 +178,7 @@ export class Transmitter {
       if (!this.#put(flags, word, nowMs)) return false;
       outbox.group = outbox.group.slice(1);
       // The beat owed before stays owed: groups follow soon on every accept, and would bring the links into step.
-      this.#gapMs = Math.min(this.#gapMs, owedMs - this.lastTxMs);
+      this.#gapMs = owedMs - this.lastTxMs;
     }
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
       return false;
@@ -212,7 +213,7 @@ export class Transmitter {
     const owedMs = this.lastTxMs + this.#gapMs;
     this.#noteSent(nowMs);
     // Peers that all connect in one moment all ask at once: answers must not bring our first beats into step.
-    if (this.#owesFirst) this.#gapMs = Math.min(this.#gapMs, owedMs - this.lastTxMs);
+    if (this.#owesFirst) this.#gapMs = owedMs - this.lastTxMs;
     return true;
   }
 
@@ -243,8 +244,13 @@ export class Transmitter {
   }
 
   #nextGapMs(): number {
+    return this.#gapAtMs(this.#random.next());
+  }
+
+  /** The gap at `fraction` of the way from the shortest to the longest one. */
+  #gapAtMs(fraction: number): number {
     const spread = this.#limits.ownMultiplier === 1 ? JITTER_SINGLE_MISS : JITTER;
-    const gapMs = Math.floor(this.#limits.txIntervalMs * (0.75 + spread * this.#random.next()));
+    const gapMs = Math.floor(this.#limits.txIntervalMs * (0.75 + spread * fraction));
     // The wheel rounds up to a tick; a duty to send must round down.
     return gapMs - this.#tickMs + 1;
   }

@@ -81,6 +81,16 @@ describe('F19: what the peer may answer', () => {
     expect(end.session.business).toBe('ok');
   });
 
+  it('nothing is concluded from a missing answer while something else is sent: only after the sockets were read', () => {
+    const { world, end, outcomes } = asked(() => {});
+    world.run(100);
+    end.session.setDegraded(true, world.nowMs + 5000);
+    end.session.writable(world.nowMs + 5000);
+    expect(outcomes()).toEqual([]);
+    world.run(3000);
+    expect(outcomes()).toEqual([['hung', 1]]);
+  });
+
   it('a second answer to the same probe, or one to another number, settles nothing', () => {
     const { world, end, peer, outcomes } = asked((probe) => {
       peer.send(FAILED, (probe.seq + 1) >>> 0, probe.word);

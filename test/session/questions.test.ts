@@ -118,11 +118,13 @@ describe('Questions: asking again', () => {
     expect(questions.askAtMs).toBe(23_000);
   });
 
-  it('is due at once after a pause in which nothing could be measured', () => {
+  it('is due soon after a pause in which nothing could be measured, an interval after the last question', () => {
     const questions = make();
-    questions.sent(1, true, true, 11_000);
+    questions.sent(1, true, true, 19_500);
     questions.restart(20_000);
-    expect([questions.askAtMs, questions.unansweredMs(20_000)]).toEqual([20_000, -1]);
+    expect([questions.askAtMs, questions.unansweredMs(20_000)]).toEqual([20_500, -1]);
+    questions.restart(30_000);
+    expect(questions.askAtMs).toBe(30_000);
   });
 
   it('tells how long the newest question has waited, until one is answered', () => {
