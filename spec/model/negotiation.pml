@@ -9,7 +9,6 @@
  * reason, and a POLL may follow a FINAL at once. A side waits for its answer as long as it takes; what may happen when
  * it does not is MUTANT_GIVES_UP_TOO_SOON.
  *
- * -DMULTIPLIERS   multipliers change too (1 or 2), and required rx stays FAST
  * -DMUTANT_x      a planted mistake, which the search has to find
  */
 #ifndef DELAY
@@ -242,19 +241,14 @@ inline chooseRates(rates) {
   :: rates.tx = FAST
   :: rates.tx = SLOW
   fi;
-#ifdef MULTIPLIERS
-  rates.rx = FAST;
+  if
+  :: rates.rx = FAST
+  :: rates.rx = SLOW
+  fi;
   if
   :: rates.multiplier = 1
   :: rates.multiplier = 2
   fi
-#else
-  rates.multiplier = 1;
-  if
-  :: rates.rx = FAST
-  :: rates.rx = SLOW
-  fi
-#endif
 }
 
 inline choose(p) {

@@ -71,7 +71,7 @@ describe('a late wake', () => {
     expect(world.log.hub.stats().worstLagMs).toBeGreaterThan(3_500);
   });
 
-  test('F1: what waits in the socket is read first, and the kill that the clock alone would have made is counted', async () => {
+  test('F1: what waits in the socket is read first; the kill by the clock alone is counted', async () => {
     const world = new World();
     const { link, peer } = await world.link();
     await world.time.pass(5_000);

@@ -39,7 +39,7 @@ async function crawl(
 }
 
 describe('F10: a large transfer at a crawl', () => {
-  test('far longer than the time-out: a peer that beats stays up, one that only answers is at worst suspect, plain and TLS', async () => {
+  test('longer than the time-out: who beats stays up, who only answers is at worst suspect', async () => {
     const log = new HubLog();
     const options = { intervalMs: 1_000, advice: true };
     const startMs = performance.now();

@@ -8,6 +8,7 @@ import { lengthPrefixedFrame } from '../../src/server/length-prefix.ts';
 import type { EchoServerOptions } from '../../src/server/options.ts';
 import { inSlots } from '../../src/server/slots.ts';
 import { Flag } from '../../src/wire/constants.ts';
+import { proxyV1 } from '../support/proxy-headers.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { closeAll, eventually, later, tame } from '../support/sockets.ts';
 
@@ -122,6 +123,31 @@ describe('close with drain', () => {
     const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');
     peers[0]!.socket.end();
+    await closing;
+    expect([...hub.links()]).toEqual([]);
+  });
+
+  test('who comes through its PROXY header only while it drains is turned away', async () => {
+    const hub = new HeartbeatHub(); // not the server's own, which would end what is left
+    later(() => hub.close());
+    const { server, port, peers } = await serving(0, {
+      hub,
+      proxyProtocol: true,
+      trustedProxies: ['127.0.0.1'],
+    });
+    expect(peers).toEqual([]);
+    const first = new RawPeer(tame(connect(port, '127.0.0.1')));
+    first.socket.write(Buffer.concat([proxyV1('192.0.2.1'), first.frame(Flag.AckRequest)]));
+    await first.seen(1, Flag.Ack);
+    const late = new RawPeer(tame(connect(port, '127.0.0.1')));
+    await once(late.socket, 'connect');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const closing = server.close({ drainMs: 5_000 });
+    late.socket.write(proxyV1('192.0.2.2'));
+    await late.ended();
+    expect(late.framesWith(Flag.GoAway)).toHaveLength(1);
+    expect(server.links).toBe(1);
+    first.socket.end();
     await closing;
     expect([...hub.links()]).toEqual([]);
   });

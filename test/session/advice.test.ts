@@ -30,7 +30,7 @@ describe('how surprising a silence is', () => {
   it('is never NaN, never negative, never above 40, whatever is heard and asked', () => {
     fc.assert(
       fc.property(
-        fc.array(anyTime, { maxLength: 40 }),
+        fc.array(anyTime, { maxLength: 40, size: 'max' }),
         anyTime,
         fc.constantFrom(1, 3000, 2 ** 32),
         (times, at, outageMs) => {
@@ -47,7 +47,7 @@ describe('how surprising a silence is', () => {
 
   it('grows with the silence, and never falls while it lasts', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat(2900), { minLength: 3, maxLength: 60 }), (gaps) => {
+      fc.property(fc.array(fc.nat(2900), { minLength: 3, maxLength: 60, size: 'max' }), (gaps) => {
         const suspicion = new Suspicion(3000);
         let nowMs = 0;
         suspicion.heard(0);

@@ -12,6 +12,7 @@ describe('the ring', () => {
       fc.property(
         fc.array(fc.record({ atMs: fc.double(), what: fc.constantFrom(...RECORDED), value: fc.double() }), {
           maxLength: 100,
+          size: 'max',
         }),
         (all) => {
           const recorder = new FlightRecorder();

@@ -56,7 +56,7 @@ const wakesArbitrary = fc.array(
     fc.integer({ min: 1, max: 9000 }),
     fc.oneof(fc.constantFrom(0, 49, 50, 99, 100, 999, 1000), fc.nat(5000)),
   ),
-  { maxLength: 15 },
+  { maxLength: 15, size: 'max' },
 );
 
 describe('the score of lateness', () => {

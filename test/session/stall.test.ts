@@ -277,6 +277,7 @@ describe('bounds under any stalls', () => {
     fc.record({ afterMs: fc.integer({ min: 0, max: 4000 }), forMs: fc.integer({ min: 0, max: 5000 }) }),
     {
       maxLength: 8,
+      size: 'max',
     },
   );
 
