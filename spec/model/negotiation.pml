@@ -84,11 +84,7 @@ byte age;
 #ifdef MUTANT_RECEIVER_SHORTENS_AT_POLL
 #define myRx(p) outstandingOr(p, rx, side[p].mine.rx)
 #else
-#ifdef MUTANT_RECEIVER_LENGTHENS_AT_FINAL
-#define myRx(p) side[p].mine.rx
-#else
 #define myRx(p) max(side[p].mine.rx, outstandingOr(p, rx, side[p].mine.rx))
-#endif
 #endif
 
 #define txInterval(p) max(myTx(p), side[p].peer.rx)
@@ -253,7 +249,11 @@ inline chooseRates(rates) {
 
 inline choose(p) {
   if
+#ifdef MUTANT_GIVES_UP_TOO_SOON
+  :: p == 0 && !side[p].isOutstanding -> polls[p] = 1; chooseRates(choice[p])
+#else
   :: !side[p].isOutstanding -> polls[p] = 1; chooseRates(choice[p])
+#endif
   :: true
   fi;
   if

@@ -60,9 +60,9 @@ export class Lateness {
     return fromMs + limitMs;
   }
 
-  /** When the newest wake later than `lagMs` happened; -1 when none is remembered. */
+  /** When the newest wake later than `lagMs` happened; -Infinity when none is remembered. */
   newestLaterThan(lagMs: number): number {
-    return this.#wakes.findLast((wake) => wake.lagMs > lagMs)?.atMs ?? -1;
+    return this.#wakes.findLast((wake) => wake.lagMs > lagMs)?.atMs ?? -Infinity;
   }
 
   /** The worst lag of the last 5 s, whole ms: what LOOP_LAG tells a peer. */

@@ -168,17 +168,14 @@ export class Transmitter {
     if (probe !== undefined && !this.#putProbeAnswer(probe.seq, probe.timestamp, probe.passed, nowMs))
       return false;
     outbox.probe = undefined;
-    if (outbox.replyWord !== 0 && !this.#put(Flag.Param, outbox.replyWord, nowMs)) return false;
+    if (outbox.replyWord !== 0 && !this.#put(Flag.Param, outbox.replyWord, nowMs, true)) return false;
     outbox.replyWord = 0;
-    const owedMs = this.lastTxMs + this.#gapMs;
     while (outbox.group.length > 0) {
       const word = outbox.group[0] as number;
       // A GOAWAY_INFO word travels with its flag.
       const flags = paramId(word) === Param.GoAwayInfo ? Flag.Param | Flag.GoAway : Flag.Param;
-      if (!this.#put(flags, word, nowMs)) return false;
+      if (!this.#put(flags, word, nowMs, true)) return false;
       outbox.group = outbox.group.slice(1);
-      // The beat owed before stays owed: groups follow soon on every accept, and would bring the links into step.
-      this.#gapMs = owedMs - this.lastTxMs;
     }
     if (outbox.goAwayWord !== 0 && !this.#put(Flag.Param | Flag.GoAway, outbox.goAwayWord, nowMs))
       return false;
@@ -210,15 +207,12 @@ export class Transmitter {
     }
     this.recorder?.record('frame-out', flags, nowMs);
     this.#stats.pongsSent++;
-    const owedMs = this.lastTxMs + this.#gapMs;
-    this.#noteSent(nowMs);
-    // Peers that all connect in one moment all ask at once: answers must not bring our first beats into step.
-    if (this.#owesFirst) this.#gapMs = owedMs - this.lastTxMs;
+    this.#noteSent(nowMs, this.#owesFirst);
     return true;
   }
 
   /** Put a frame of our own on the wire; it takes the next number only when it really goes out. */
-  #put(flags: number, word: number, nowMs: number): boolean {
+  #put(flags: number, word: number, nowMs: number, keepsOwed = false): boolean {
     const seq = this.#nextSeq >>> 0;
     const result = this.#port.send(this.degraded ? flags | Flag.Degraded : flags, seq, word);
     if (result === Sent.Held) {
@@ -232,15 +226,20 @@ export class Transmitter {
     this.#owesLevel = false;
     const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own
     this.#questions.sent(seq, isPing, result === Sent.InKernel, nowMs);
-    if ((flags & Flag.Param) === 0) this.#owesFirst = false;
-    this.#noteSent(nowMs);
+    if (!keepsOwed) this.#owesFirst = false;
+    this.#noteSent(nowMs, keepsOwed);
     return true;
   }
 
-  #noteSent(nowMs: number): void {
+  /**
+   * A frame left. `keepsOwed`: the beat owed before stays owed, for what follows on every accept at once (parameter
+   * groups, answers to those who ask as they connect) and would bring a mass of links into step.
+   */
+  #noteSent(nowMs: number, keepsOwed: boolean): void {
+    const owedMs = this.lastTxMs + this.#gapMs;
     this.#stats.framesSent++;
     this.lastTxMs = Math.floor(nowMs);
-    this.#gapMs = this.#nextGapMs();
+    this.#gapMs = keepsOwed ? owedMs - this.lastTxMs : this.#nextGapMs();
   }
 
   #nextGapMs(): number {

@@ -60,7 +60,7 @@ class BusyClient {
   }
 }
 
-test(`SIGTERM with ${LINKS} busy links: no answer is lost, the GOAWAYs are spread, exit 0 within the bound`, async () => {
+test(`SIGTERM with ${LINKS} busy links: no answer is lost, GOAWAYs are spread, exit 0 in time`, async () => {
   const { server, address } = await command.serve('-q', '--drain', `${DRAIN_MS}ms`);
   const port = Number(address.split(':')[1]);
   const clients = Array.from({ length: LINKS }, () => new BusyClient(port));

@@ -53,7 +53,7 @@ describe('serve', () => {
     expect(await told(flags.split(' '), bytes)).toMatch(says);
   });
 
-  test('--max-links-per-address with --proxy-protocol and --trusted-proxies: the client named is what counts', async () => {
+  test('--max-links-per-address, --proxy-protocol, --trusted-proxies: the client named counts', async () => {
     const flags = [
       '--max-links-per-address',
       '1',

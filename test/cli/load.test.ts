@@ -74,7 +74,7 @@ describe.concurrent('load', () => {
       /^LOAD .*: 3 links, .*\n {3}1 s: 3 links, 0 failed, 0 lost, \d+ answers\/s, rtt p50 /,
     );
     expect(quiet.stdout).toMatch(
-      /^connected 3 of 3 in .*\npings \d+ sent, \d+ answered, 0 unanswered; 0 skipped\nverdicts 0 false, 0 true\nrtt p50/,
+      /^connected 3 of 3 in .*\npings .* sent, .* answered, 0 unanswered; 0 skipped\nverdicts 0 false, 0 true\nrtt p50/,
     );
     expect(quiet.stdout).toMatch(
       /\nbeats \d+ in .* after warm-up, \d+ late by more than 2 ticks .*\nmemory [\d.]+ KiB per link/,
@@ -153,7 +153,7 @@ describe.concurrent('load', () => {
 });
 
 describe.concurrent('load, when it is not well', () => {
-  test('a server that dies under it: links lost, true verdicts or resets, exit 1, and no wait for the duration', async () => {
+  test('a server that dies under it: all links lost, none falsely, exit 1, no wait for the duration', async () => {
     const { server, address } = await command.serve('-q');
     const load = command.start([
       'load',

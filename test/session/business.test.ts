@@ -81,7 +81,7 @@ describe('F19: what the peer may answer', () => {
     expect(end.session.business).toBe('ok');
   });
 
-  it('nothing is concluded from a missing answer while something else is sent: only after the sockets were read', () => {
+  it('nothing is concluded from a missing answer before the sockets were read', () => {
     const { world, end, outcomes } = asked(() => {});
     world.run(100);
     end.session.setDegraded(true, world.nowMs + 5000);

@@ -96,6 +96,13 @@ describe('duty', () => {
     }
   });
 
+  it('also when the peer spoke before it: the round trip is to be known', () => {
+    const { world, end, peer } = watch({ intervalMs: 1000 }, { phase: 0.5 });
+    world.every(100, Infinity, () => peer.say(0));
+    world.run(1000);
+    expect(end.sent[0]!.name).toBe('PING');
+  });
+
   it('asks a peer that says nothing of its own, and only beats to one that does', () => {
     const quiet = watch({ intervalMs: 1000 });
     quiet.world.run(50_000);

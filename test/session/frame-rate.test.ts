@@ -53,7 +53,7 @@ describe('the frame cap', () => {
     ).toBeLessThan(10_000);
   });
 
-  test('F64: a minute of our own stall, in which a peer beat ten times too often for its interval, kills nobody', () => {
+  test('F64: all the cap allows in a minute of our own stall, arriving at once, is taken', () => {
     const before = times(1_000, (n) => 20 * n); // uses all it may
     const stalled = times(50 * 60, () => 20_000 + 60_000);
     expect(passed(0, [...before, ...stalled], 50)).toBe(4_000);

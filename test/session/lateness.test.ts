@@ -23,7 +23,7 @@ class NaiveLateness {
   }
 
   newestLaterThan(lagMs: number): number {
-    return Math.max(-1, ...this.wakes.filter((wake) => wake.lagMs > lagMs).map(({ atMs }) => atMs));
+    return Math.max(-Infinity, ...this.wakes.filter((wake) => wake.lagMs > lagMs).map(({ atMs }) => atMs));
   }
 
   recentLagMs(nowMs: number): number {

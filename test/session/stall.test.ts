@@ -168,6 +168,14 @@ describe('a loop that was blocked', () => {
     expect(end.session.stats.graces).toBe(graces);
   });
 
+  it('a process that was never late gives none, however young its clock', () => {
+    const { world, end, peer } = watch({ intervalMs: 1000, firstLifeMs: 500 }, { startMs: 0 });
+    peer.answers = false;
+    world.run(10_000);
+    expect(end.events).toEqual([{ type: 'silent', limitMs: 500, atMs: 500 }]);
+    expect(end.session.stats.graces).toBe(0);
+  });
+
   it('one before the last life is worth none', () => {
     const { world, end, peer } = watch({ intervalMs: 1000 });
     world.run(5000);

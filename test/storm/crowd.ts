@@ -11,10 +11,11 @@ import { seededRandom } from '../../src/base/random.ts';
 import { HeartbeatHub } from '../../src/net/hub.ts';
 import type { AttachOptions } from '../../src/net/types.ts';
 import { VirtualClock } from '../../src/testing/virtual-clock.ts';
-import { Flag, FRAME_BYTES } from '../../src/wire/constants.ts';
+import { Flag, FRAME_BYTES, Param } from '../../src/wire/constants.ts';
 import { encodeFrame, readFlags, readSeq, readTimestamp } from '../../src/wire/frame.ts';
+import { makeParam, makePoll, parameterDigest } from '../../src/wire/param.ts';
 
-const TICK_MS = 10;
+export const TICK_MS = 10;
 
 class CrowdSocket extends EventEmitter {
   readonly connecting = false;
@@ -66,6 +67,11 @@ export class Crowd {
     }
   }
 
+  /** Every far end says this, at this instant. */
+  sayAll(bytes: Uint8Array): void {
+    for (const { socket } of this.hub.links()) socket.emit('data', bytes);
+  }
+
   wrote(socket: CrowdSocket, bytes: Uint8Array, at: number): void {
     const flags = readFlags(bytes, at);
     this.onFrame(flags, this.clock.now(), socket);
@@ -77,6 +83,22 @@ export class Crowd {
     });
     this.clock.onPoll(() => socket.emit('data', answer));
   }
+}
+
+/** A ping. */
+export const PING = encodeFrame({ flags: Flag.AckRequest, seq: 1, timestamp: 1 });
+
+/** What a peer says that wishes to send and receive at this interval: its three words and a POLL. */
+export function pollGroup(intervalMs: number): Buffer {
+  const words = [
+    makeParam(Param.DesiredMinTx, intervalMs),
+    makeParam(Param.RequiredMinRx, intervalMs),
+    makeParam(Param.DetectMult, 3),
+  ] as const;
+  const poll = makePoll(1, parameterDigest(...words));
+  return Buffer.concat(
+    [...words, poll].map((timestamp, seq) => encodeFrame({ flags: Flag.Param, seq, timestamp })),
+  );
 }
 
 /** Happenings per tick, interval by interval. */

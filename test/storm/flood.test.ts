@@ -75,8 +75,9 @@ describe('F48: a million pings from a peer that never reads', { timeout: 60_000 
     const [before, after] = await floodTwice(50);
     for (const report of [before, after]) {
       expect(report).toMatchObject({ cause: 'policy', code: 'HB_ERR_FRAME_RATE' });
-      // Two seconds' worth; the rest is read at most up to the linger limit, and thrown away.
-      expect(report.framesReceived).toBe(100);
+      // Two seconds' worth and what its own time has earned; the rest is thrown away unread.
+      expect(report.framesReceived).toBeGreaterThanOrEqual(100);
+      expect(report.framesReceived).toBeLessThan(1_000);
       expect(report.mostQueuedBytes).toBeLessThanOrEqual(MOST_QUEUED_BYTES);
     }
     expect(after.usedBytes - before.usedBytes).toBeLessThan(2 * MIB);

@@ -1,5 +1,5 @@
 /** Periodic jobs on the wheel: period, phase, limit, no overlap, catching up, stopping. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Probe, type ProbeOptions, type ProbeResult, type WheelEntry } from '../../src/time/probes.ts';
 import { Scheduler } from '../../src/time/scheduler.ts';
 import { VirtualHost } from './virtual-host.ts';
@@ -175,6 +175,35 @@ describe('what it found', () => {
     await settled();
     await pass(950);
     expect(runs.length).toBe(2);
+  });
+});
+
+describe('a listener that throws when a run has ended', () => {
+  const strangers = process.listeners('unhandledRejection');
+  const thrown: unknown[] = [];
+
+  beforeEach(() => {
+    process.removeAllListeners('unhandledRejection');
+    process.on('unhandledRejection', (error) => thrown.push(error));
+  });
+
+  afterEach(() => {
+    process.removeAllListeners('unhandledRejection');
+    for (const listener of strangers) process.on('unhandledRejection', listener);
+  });
+
+  it('goes uncaught, and the probe goes on', async () => {
+    const failure = new Error('a listener');
+    const { runs, pass } = probing({
+      onResult: () => {
+        throw failure;
+      },
+    });
+    await pass(1000);
+    runs[0]!.end();
+    await new Promise((resolve) => setImmediate(resolve));
+    await pass(1000);
+    expect([thrown, runs.length]).toEqual([[failure], 2]);
   });
 });
 

@@ -134,7 +134,7 @@ async function load(shell: Shell, address: Address, flags: LoadFlags): Promise<E
   const { fields, text } = summaryOf(run, links);
   output.summary({ target: formatAddress(address), intervalMs, durationMs, ...fields }, text);
   const { connected, failures, losses } = run.tally;
-  return connected > 0 && failures === 0 ? GOOD : BAD;
+  return connected > 0 && failures === 0 && losses === 0 ? GOOD : BAD;
 }
 
 /** One context for all connections; and the name, as they go to the address it was found at. */
