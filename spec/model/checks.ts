@@ -6,7 +6,7 @@ export interface Planned {
   readonly model: 'liveness' | 'negotiation';
   /** Switches, as for the compiler's -D. */
   readonly defines: readonly string[];
-  /** What it shows when all goes well. */
+  /** What it shows when all goes well; of a mistake: the property it breaks. */
   readonly shows: string;
 }
 
@@ -14,6 +14,16 @@ export interface Check extends Planned {
   /** Small enough for the ordinary test run. */
   readonly isQuick: boolean;
 }
+
+/** The properties, each by what breaking it looks like, and words that only its assertion contains. */
+export const PROPERTIES = {
+  falseDeath: { broken: 'a live peer is declared dead', pattern: /isExcused|silentTicks<\(/ },
+  tooEarly: { broken: 'a peer is declared dead before its time', pattern: /silentTicks\[\d\]==/ },
+  notInTime: { broken: 'a dead peer is declared dead too late', pattern: /deafTicks/ },
+  endless: { broken: 'an exchange goes on', pattern: /^assertion violated \(\d<=1\)/ },
+  oneEnd: { broken: 'a link ends not exactly once', pattern: /ends\[/ },
+  agreement: { broken: 'the two ends disagree', pattern: /mine\.tx==/ },
+} as const;
 
 const SAFE = 'no live peer dies, a dead one does in time, answers end, one end each';
 
@@ -33,8 +43,9 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
-const FALSE_DEATH = 'a live peer is declared dead';
-const NOT_IN_TIME = 'a dead peer is declared dead too late';
+const FALSE_DEATH = PROPERTIES.falseDeath.broken;
+const NOT_IN_TIME = PROPERTIES.notInTime.broken;
+const ENDLESS = PROPERTIES.endless.broken;
 
 export const MUTANTS: readonly Planned[] = [
   {
@@ -52,12 +63,12 @@ export const MUTANTS: readonly Planned[] = [
   { model: 'liveness', defines: ['STALLS', 'MUTANT_GRACES_WITHOUT_END'], shows: NOT_IN_TIME },
   { model: 'liveness', defines: ['STALLS', 'MUTANT_JUDGES_BEFORE_READING'], shows: FALSE_DEATH },
   { model: 'liveness', defines: ['PAUSES', 'MUTANT_JUDGES_WHILE_PAUSED'], shows: FALSE_DEATH },
-  { model: 'liveness', defines: ['MUTANT_ANSWERS_ARE_ANSWERED'], shows: 'an exchange goes on' },
-  { model: 'liveness', defines: ['ENDS', 'MUTANT_ENDS_TWICE'], shows: 'a link ends twice' },
+  { model: 'liveness', defines: ['MUTANT_ANSWERS_ARE_ANSWERED'], shows: ENDLESS },
+  { model: 'liveness', defines: ['ENDS', 'MUTANT_ENDS_TWICE'], shows: PROPERTIES.oneEnd.broken },
   { model: 'negotiation', defines: ['MUTANT_SENDER_SLOWS_AT_POLL'], shows: FALSE_DEATH },
   { model: 'negotiation', defines: ['MUTANT_SENDER_SPEEDS_UP_AT_FINAL'], shows: FALSE_DEATH },
   { model: 'negotiation', defines: ['MUTANT_RECEIVER_SHORTENS_AT_POLL'], shows: FALSE_DEATH },
-  { model: 'negotiation', defines: ['MUTANT_APPLIES_WHAT_IT_REFUSES'], shows: 'the two ends disagree' },
-  { model: 'negotiation', defines: ['MUTANT_ANSWERS_A_FINAL'], shows: 'an exchange goes on' },
+  { model: 'negotiation', defines: ['MUTANT_APPLIES_WHAT_IT_REFUSES'], shows: PROPERTIES.agreement.broken },
+  { model: 'negotiation', defines: ['MUTANT_ANSWERS_A_FINAL'], shows: ENDLESS },
   { model: 'negotiation', defines: ['MUTANT_GIVES_UP_TOO_SOON'], shows: FALSE_DEATH },
 ];

@@ -118,7 +118,7 @@ const RULES: readonly Rule[] = [
   ({ deadAfter, suspectAfter = 1, intervalMs }) => {
     const windowMs = Math.round((deadAfter - suspectAfter) * intervalMs);
     if (deadAfter === 1 || windowMs < 0 || windowMs >= MIN_PROBE_ANSWER_MS) return undefined;
-    const rest = `${suspectAfter} leaves a suspect ${windowMs} ms until death, and an answer may take ${MIN_PROBE_ANSWER_MS}`;
+    const rest = `${suspectAfter} leaves a suspect ${windowMs} ms, and an answer may take ${MIN_PROBE_ANSWER_MS}`;
     return finding('warning', 'no-time-to-refute', 'suspectAfter', rest);
   },
 
@@ -160,7 +160,7 @@ const RULES: readonly Rule[] = [
           'warning',
           'server-minimum',
           'intervalMs',
-          `${intervalMs} is below the server's minimum, ${serverMinimumMs} ms, which decides`,
+          `${intervalMs} is below what the server takes, ${serverMinimumMs} ms`,
         ),
 ];
 

@@ -41,8 +41,6 @@ export class Transmitter {
   #gapMs = 0;
   /** Our level changed and no frame of our own has told it yet. */
   #owesLevel = false;
-  /** No beat of our own has left since the connection stands: its phase is what keeps a mass accept spread. */
-  #owesFirst = false;
   /** The peer was told that we run late, and not yet that it is over. */
   #isLagTold = false;
   #outbox: Outbox | undefined;
@@ -77,7 +75,6 @@ export class Transmitter {
   open(nowMs: number, firstMs: number): void {
     this.lastTxMs = nowMs;
     this.#gapMs = firstMs;
-    this.#owesFirst = true;
     this.#owesLevel = false; // the first frame tells it
     this.isHeld = false;
   }
@@ -207,7 +204,7 @@ export class Transmitter {
     }
     this.recorder?.record('frame-out', flags, nowMs);
     this.#stats.pongsSent++;
-    this.#noteSent(nowMs, this.#owesFirst);
+    this.#noteSent(nowMs, false);
     return true;
   }
 
@@ -226,14 +223,13 @@ export class Transmitter {
     this.#owesLevel = false;
     const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own
     this.#questions.sent(seq, isPing, result === Sent.InKernel, nowMs);
-    if (!keepsOwed) this.#owesFirst = false;
     this.#noteSent(nowMs, keepsOwed);
     return true;
   }
 
   /**
-   * A frame left. `keepsOwed`: the beat owed before stays owed, for what follows on every accept at once (parameter
-   * groups, answers to those who ask as they connect) and would bring a mass of links into step.
+   * A frame left. `keepsOwed`: the beat owed before stays owed, for what follows soon on every accept (parameter
+   * groups and the answers to them) and would bring a mass of links into step.
    */
   #noteSent(nowMs: number, keepsOwed: boolean): void {
     const owedMs = this.lastTxMs + this.#gapMs;

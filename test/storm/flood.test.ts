@@ -5,8 +5,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { Flag, FRAME_BYTES } from '../../src/wire/constants.ts';
 import { encodeFrameInto } from '../../src/wire/frame.ts';
@@ -47,7 +47,7 @@ async function flood(port: number): Promise<Socket> {
 
 /** Two floods against a server with this cap; the reports of both. */
 async function floodTwice(maxFramesPerSecond: number): Promise<[Report, Report]> {
-  const script = join(import.meta.dirname, 'flood-server.ts');
+  const script = fileURLToPath(new URL('./flood-server.ts', import.meta.url));
   const server = spawn(
     process.execPath,
     ['--expose-gc', '--import', 'tsx', script, String(maxFramesPerSecond)],
