@@ -70,6 +70,10 @@ export function search({ model, defines }: Planned, optimisation = '-O1'): Outco
   }
 }
 
+export function nameOf({ model, defines }: Planned): string {
+  return [model, ...defines].join(' ');
+}
+
 function describeOutcome({ states, depth, seconds }: Outcome): string {
   return `${states} states, depth ${depth}, ${seconds.toFixed(1)} s`;
 }
@@ -87,14 +91,13 @@ function main(): boolean {
     if (values.quick && !check.isQuick) continue;
     const outcome = search(check);
     const verdict = outcome.violated ?? (outcome.isComplete ? check.shows : 'the search was not completed');
-    const name = [check.model, ...check.defines].join(' ');
-    report(outcome.isComplete, `${name}: ${describeOutcome(outcome)}: ${verdict}`);
+    report(outcome.isComplete, `${nameOf(check)}: ${describeOutcome(outcome)}: ${verdict}`);
   }
   for (const mutant of MUTANTS) {
     const outcome = search(mutant, UNOPTIMISED);
     const verdict = outcome.violated === undefined ? 'NOT found' : `found: ${outcome.violated}`;
     const isFound = outcome.violated === mutant.shows;
-    report(isFound, `${mutant.defines.at(-1)}: ${describeOutcome(outcome)}: ${verdict}`);
+    report(isFound, `${nameOf(mutant)}: ${describeOutcome(outcome)}: ${verdict}`);
   }
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0;

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readOutcome, search, UNOPTIMISED } from '../../spec/model/check.ts';
+import { nameOf, readOutcome, search, UNOPTIMISED } from '../../spec/model/check.ts';
 import { CHECKS, MUTANTS } from '../../spec/model/checks.ts';
 import { type LinkState, TRANSITIONS } from '../../src/session/index.ts';
 import { hasTool, needs } from '../support/tools.ts';
@@ -74,17 +74,17 @@ describe('the models', () => {
 });
 
 describe.skipIf(!canSearch)(`spin${missing}`, () => {
-  test.each(CHECKS.filter(({ isQuick }) => isQuick))(
-    '$model with $defines: $shows',
-    (check) => {
+  test.each(CHECKS.filter(({ isQuick }) => isQuick).map((check) => [nameOf(check), check] as const))(
+    '%s: every property holds, everywhere',
+    (_name, check) => {
       expect(search(check)).toMatchObject({ isComplete: true, violated: undefined });
     },
     SEARCH_LIMIT_MS,
   );
 
-  test.each(MUTANTS)(
-    '$model finds $defines: $shows',
-    (mutant) => {
+  test.each(MUTANTS.map((mutant) => [nameOf(mutant), mutant] as const))(
+    '%s is found',
+    (_name, mutant) => {
       expect(search(mutant, UNOPTIMISED).violated).toBe(mutant.shows);
     },
     SEARCH_LIMIT_MS,
