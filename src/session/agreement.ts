@@ -69,8 +69,7 @@ export class Agreement {
   perform(now: number, nowMs: number): boolean {
     const negotiation = this.#negotiation;
     if (now >= negotiation.giveUpMs) {
-      negotiation.giveUp(now);
-      this.#apply();
+      negotiation.giveUp();
     }
     if (this.isSuspended) return false;
     const group = negotiation.poll(now);

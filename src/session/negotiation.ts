@@ -62,7 +62,6 @@ export class Negotiation {
   isMute = false;
   #wanted: Rates | undefined;
   #outstanding: Outstanding | undefined;
-  #late: Outstanding | undefined;
   #token: number;
   #quietUntilMs = 0;
   readonly #staged: [number, number, number] = [-1, -1, -1];
@@ -113,7 +112,8 @@ export class Negotiation {
 
   /** When the missing FINAL means that the peer does not negotiate, ms. */
   get giveUpMs(): number {
-    return this.#outstanding === undefined ? Infinity : this.#outstanding.sentMs + FINAL_LIMIT_MS;
+    const waits = this.#outstanding !== undefined && !this.isMute;
+    return waits ? this.#outstanding!.sentMs + FINAL_LIMIT_MS : Infinity;
   }
 
   // ---- our changes -------------------------------------------------------
@@ -134,17 +134,18 @@ export class Negotiation {
     this.#token = (this.#token + 1) & 0xff;
     const word = makePoll(this.#token, parameterDigest(tx, rx, multiplier));
     this.#outstanding = { rates, word, sentMs: nowMs };
-    this.#late = undefined;
     this.#wanted = undefined;
     this.dueMs = Infinity;
     return [tx, rx, multiplier, word];
   }
 
-  /** Nothing came within FINAL_LIMIT_MS: go on with what was agreed. A FINAL that comes late still counts. */
-  giveUp(nowMs: number): void {
+  /**
+   * Nothing came within FINAL_LIMIT_MS: the peer does not negotiate. The POLL stays outstanding all the same, so that
+   * we go on sending as fast and judging as patiently as either set of values asks: the answer may only be slow, and
+   * the peer has applied our POLL already.
+   */
+  giveUp(): void {
     this.isMute = true;
-    this.#late = this.#outstanding;
-    this.#settle(nowMs);
   }
 
   /** A FINAL: true when it answers our POLL, whose values now hold. */
@@ -153,7 +154,6 @@ export class Negotiation {
     if (poll === undefined || paramValue(word) !== paramValue(poll.word)) return false;
     this.mine = poll.rates;
     this.isMute = false;
-    this.#late = undefined;
     this.#settle(nowMs);
     return true;
   }
@@ -163,7 +163,6 @@ export class Negotiation {
     const poll = this.#matching(word);
     if (poll === undefined) return 0;
     this.isMute = false;
-    this.#late = undefined;
     this.#settle(nowMs);
     return refuseCode(word) || RefuseCode.IllegalValue;
   }
@@ -209,7 +208,7 @@ export class Negotiation {
   }
 
   #matching(word: number): Outstanding | undefined {
-    const poll = this.#outstanding ?? this.#late;
+    const poll = this.#outstanding;
     return poll !== undefined && paramToken(poll.word) === paramToken(word) ? poll : undefined;
   }
 

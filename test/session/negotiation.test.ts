@@ -159,10 +159,21 @@ describe('Negotiation', () => {
     a.want(rates(2000, 100), 0);
     const answer = exchange(a, b, 0) as { word: number };
     expect(a.giveUpMs).toBe(5000);
-    a.giveUp(5000);
+    a.giveUp();
     expect([a.isMute, a.txIntervalMs]).toEqual([true, 1000]);
     expect(a.final(answer.word, 9000)).toBe(true);
     expect([a.isMute, a.txIntervalMs]).toEqual([false, 2000]);
+  });
+
+  it('while the answer is out we stay as fast and as patient as either set of values asks, however long', () => {
+    const a = new Negotiation(rates(5000, 100), 0);
+    a.peer = rates(1000, 100);
+    a.want(rates(1000, 4000), 0);
+    a.poll(0);
+    a.giveUp();
+    expect([a.txIntervalMs, a.rxIntervalMs, a.giveUpMs]).toEqual([1000, 4000, Infinity]);
+    a.want(rates(9000, 100), 6000);
+    expect([a.dueMs, a.poll(6000)]).toEqual([Infinity, undefined]); // no second POLL on top of an open one
   });
 
   it('a FINAL or REFUSE of another token changes nothing', () => {
