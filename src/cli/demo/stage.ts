@@ -17,8 +17,10 @@ const STRAY_BYTES = 3;
 const GARBAGE_BYTES = 2_048;
 /** Never the first byte of a heartbeat, nor of an echo frame. */
 const GARBAGE = 0xa5;
-/** Connects under way at once. */
-const CONNECTING = 32;
+/** Connects under way at once: few, as this one process also has to accept them, one per turn of its loop. */
+const CONNECTING = 8;
+/** A beat on loopback has arrived after this, ms. */
+const DELIVERY_MS = 5;
 
 export class Stage {
   readonly peers: Peer[] = [];
@@ -54,15 +56,13 @@ export class Stage {
 
   async #connectOne(kind: Kind, port: number, signal: AbortSignal): Promise<void> {
     const isMute = kind.name === 'mute';
-    const phase = isMute ? {} : { firstPhase: this.hub.nextPhase() };
     const link = await connectHeartbeat({
       port,
       hub: this.hub,
       signal,
       intervalMs: this.#intervalMs,
       preciseRtt: true,
-      waitFor: 'connect',
-      ...phase,
+      waitFor: isMute ? 'connect' : 'up',
     });
     const peer = new Peer(kind, link);
     if (isMute) peer.struckAtMs = performance.now();
@@ -150,5 +150,7 @@ const BLOWS: Readonly<Partial<Record<KindName, (farEnd: Link, nearEnd: Link) => 
 function resetBy(farEnd: Link, nearEnd: Link): undefined {
   const { socket } = farEnd.detach();
   nearEnd.setDegraded(true); // a change is told at once
+  // Our loop must not turn meanwhile, or Node would read the beat; a busy kernel needs a moment to deliver it.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, DELIVERY_MS);
   socket.destroy();
 }
