@@ -18,7 +18,7 @@ export class WirebeatError extends Error {
 }
 
 /** Render a value for an error message: short, quoted when textual, never throwing. */
-export function show(value: unknown): string {
+function show(value: unknown): string {
   if (typeof value === 'string')
     return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
   if (typeof value === 'function') return 'a function';

@@ -167,7 +167,10 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     this.#questions.restart(now + firstMs);
     this.#transmitter.open(now, firstMs);
     this.#duty.open(now, firstMs);
-    if (!this.heard && !this.#silence.isPaused) this.#hearByMs = now + this.policy.firstLifeMs;
+    if (this.heard || this.#silence.isPaused) return;
+    // Whoever only answers cannot be heard before it was asked.
+    const { firstLifeMs } = this.policy;
+    this.#hearByMs = now + Math.max(firstLifeMs, firstMs + Math.min(firstLifeMs, this.rtt.rtoMs));
   }
 
   /** A frame that passed every check. */

@@ -363,6 +363,17 @@ describe('suspicion', () => {
 });
 
 describe('a new link that stays silent', () => {
+  it('is not given up before one who only answers could be heard: our first question and one time-out', () => {
+    const { world, end } = watch({ intervalMs: 15_000, firstLifeMs: 10_000 }, { phase: 0.9, rttMs: 200 });
+    world.run(20_000);
+    expect(end.eventTypes).toEqual(['up']);
+    const silent = watch({ intervalMs: 15_000, firstLifeMs: 10_000 }, { phase: 0.9 });
+    silent.peer.answers = false;
+    const openedMs = silent.world.nowMs;
+    silent.world.run(20_000);
+    expect(silent.end.eventsOf('silent').map(({ atMs }) => atMs - openedMs)).toEqual([14_500]);
+  });
+
   it('is given up after firstLifeMs, after a poll, and only when nothing was heard', () => {
     const { world, end, peer } = watch({ intervalMs: 1000, firstLifeMs: 1500 });
     const openedMs = world.nowMs;

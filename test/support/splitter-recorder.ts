@@ -3,7 +3,7 @@ import { FrameSplitter, type FrameSplitterOptions } from '../../src/wire/splitte
 import type { NaiveSplitterOptions, SplitEvent } from './naive-splitter.ts';
 
 /** The reference host protocol: four bytes of big-endian payload length; its first byte is zero. */
-export function length32(bytes: Uint8Array, start: number, end: number): number {
+function length32(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 4) return 0;
   if (bytes[start] !== 0) return -1;
   return 4 + bytes[start + 1]! * 65536 + bytes[start + 2]! * 256 + bytes[start + 3]!;
