@@ -162,15 +162,18 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   /** The connection stands. `phase` in [0, 1) spreads first beats; silence counts from the first question. */
   open(nowMs: number, phase: number): void {
     const now = Math.floor(nowMs);
-    const firstMs = Math.floor(phase * this.#limits.txIntervalMs);
+    const firstMs = Math.floor(phase * this.#firstWithinMs);
     this.#silence.lastRxMs = now + firstMs;
     this.#questions.restart(now + firstMs);
     this.#transmitter.open(now, firstMs);
     this.#duty.open(now, firstMs);
     if (this.heard || this.#silence.isPaused) return;
-    // Whoever only answers cannot be heard before it was asked.
-    const { firstLifeMs } = this.policy;
-    this.#hearByMs = now + Math.max(firstLifeMs, firstMs + Math.min(firstLifeMs, this.rtt.rtoMs));
+    this.#hearByMs = now + this.policy.firstLifeMs;
+  }
+
+  /** Whoever only answers cannot be heard before it was asked: our first question must leave it time for that. */
+  get #firstWithinMs(): number {
+    return Math.min(this.#limits.txIntervalMs, Math.max(0, this.policy.firstLifeMs - this.rtt.rtoMs));
   }
 
   /** A frame that passed every check. */
