@@ -46,6 +46,7 @@ Examples:
   $ wirebeat load 127.0.0.1:7400 --links 40000 --spread 2    (serve --host 0.0.0.0)
   $ wirebeat load example.org:7443 --tls --links 500 --rate 100 --json
 
+Beyond half the local ports of one address (about 14 000 links) Linux searches ever longer for a free one: --spread.
 A beat is late when it leaves more than two ticks (20 ms) after it was due; the first interval is the warm-up.
 A verdict is false when the service answered another link within the last interval.
 
