@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     reporters: ['default', './test/support/reporter.ts'],
-    // Much of the suite waits for real sockets and processes: more workers than cores keep the cores busy.
-    maxWorkers: 4,
+    // One per core: more would make the tests that wait for real sockets and processes wait for each other.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     restoreMocks: true,

@@ -255,9 +255,12 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
 
   #start(options: AttachOptions): void {
     const { socket } = this;
+    if (options.head !== undefined && options.head.length > 0) {
+      socket.pause(); // nothing is delivered before the caller has the link
+      socket.unshift(options.head);
+    }
     ownSocket(socket, this);
     if (options.noDelay ?? ATTACH_DEFAULTS.noDelay) socket.setNoDelay?.(true);
-    if (options.head !== undefined && options.head.length > 0) socket.unshift(options.head);
     const phase = options.firstPhase ?? this.hub.nextPhase();
     const connectEvent = openEvent(socket);
     if (connectEvent === undefined) this.#open(phase);

@@ -99,6 +99,7 @@ export function checkSocket(socket: Socket): void {
 }
 
 export function checkRates(rates: LinkRates): LinkRates {
+  if (typeof rates !== 'object' || rates === null) throw typeError('rates', 'an object', rates);
   knownKeys('rates', rates, ['desiredMinTxMs', 'requiredMinRxMs', 'detectMultiplier']);
   const { desiredMinTxMs, requiredMinRxMs, detectMultiplier } = rates;
   return {

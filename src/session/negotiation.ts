@@ -203,7 +203,11 @@ export class Negotiation {
     if (nowMs - this.#answeredMs < POLL_GAP_MS / 2) return RefuseCode.TooOften;
     if (requiredMinRxMs === 0 || detectMultiplier === 0 || detectMultiplier > 255)
       return RefuseCode.IllegalValue;
-    const rxIntervalMs = Math.max(desiredMinTxMs, this.mine.requiredMinRxMs);
+    // Who only answers is expected at our own rate, which its required rate may slow down.
+    const rxIntervalMs =
+      desiredMinTxMs === 0
+        ? Math.max(this.mine.desiredMinTxMs, requiredMinRxMs)
+        : Math.max(desiredMinTxMs, this.mine.requiredMinRxMs);
     return rxIntervalMs * detectMultiplier > MAX_DETECTION_MS ? RefuseCode.DetectionTooLong : 0;
   }
 

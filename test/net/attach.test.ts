@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HeartbeatHub } from '../../src/net/hub.ts';
 import { Flag } from '../../src/wire/constants.ts';
+import { encodeFrame } from '../../src/wire/frame.ts';
 import { TEST_TLS } from '../support/certificates.ts';
 import { recordingHost } from '../support/hosts.ts';
 import { HubLog } from '../support/hub-log.ts';
@@ -292,4 +293,21 @@ describe('options', () => {
     hub.attach(await spied());
     expect(calls).toEqual([true]);
   });
+});
+
+test('head is delivered after attach has returned, also on a socket that flows already', async () => {
+  const { accepted } = await socketPair();
+  accepted.resume();
+  const hub = new HeartbeatHub();
+  let attached = false;
+  const seen: boolean[] = [];
+  hub.on('up', (link) => {
+    seen.push(attached);
+    link.destroy();
+  });
+  hub.attach(accepted, { head: encodeFrame({ flags: 0, seq: 1, timestamp: 1 }) });
+  attached = true;
+  await new Promise((resolve) => hub.once('closed', resolve));
+  expect([seen, hub.stats().links]).toEqual([[true], 0]);
+  await hub.close();
 });

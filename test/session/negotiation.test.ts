@@ -126,6 +126,7 @@ describe('Negotiation', () => {
     ['required rx 0', rates(1000, 0), RefuseCode.IllegalValue],
     ['multiplier 0', rates(1000, 100, 0), RefuseCode.IllegalValue],
     ['multiplier 256', rates(1000, 100, 256), RefuseCode.IllegalValue],
+    ['an answerer that would have us wait for ever', rates(0, 0xffffff, 255), RefuseCode.DetectionTooLong],
     ['detection one ms too long', rates(MAX_DETECTION_MS + 1, 100, 1), RefuseCode.DetectionTooLong],
   ])('refuses %s and keeps what was agreed on both sides', (_name, asked, code) => {
     const a = new Negotiation(rates(1000, 100), 0);
