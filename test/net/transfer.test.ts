@@ -19,7 +19,7 @@ const BYTES_PER_SECOND = 5e6;
 const FRAME_MEGABYTES = 10;
 
 function shared(more: AttachOptions): AttachOptions {
-  return { host: recordingHost().host, firstPhase: 0, ...more };
+  return { host: recordingHost().host, firstPhase: 0, maxQueuedBytes: Infinity, ...more };
 }
 
 async function crawl(
