@@ -91,7 +91,9 @@ describe.concurrent('load', () => {
     const [first, second] = await Promise.all([connecting.ended, measuring.ended]);
     expect([first.code, first.stderr, second.code, second.stderr]).toEqual([0, '', 0, '']);
     expect(summaryIn(first.stdout).connected).toBeLessThan(200);
-    expect(summaryIn(second.stdout)).toMatchObject({ connected: 5, unanswered: 0 });
+    expect(summaryIn(second.stdout)).toMatchObject({ connected: 5 });
+    // What was under way at the moment of Ctrl-C is one question per link at most.
+    expect(summaryIn(second.stdout).unanswered).toBeLessThanOrEqual(5);
     expect(summaryIn(await stop(server))).toMatchObject({ dead: 0 });
   });
 
