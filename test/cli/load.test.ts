@@ -59,7 +59,12 @@ describe.concurrent('load', () => {
     expect((summary.rtt as { p50Ms: number }).p50Ms).toBeGreaterThan(0);
     expect(summary.bytesPerLink).toBeGreaterThan(0);
     // One more: it asks once whether somebody answers before it begins.
-    expect(summaryIn(await stop(server))).toMatchObject({ served: 51, dead: 0, closed: { left: 51 } });
+    const seen = summaryIn(await stop(server));
+    expect(seen).toMatchObject({ served: 51, dead: 0 });
+    // The server may be told to stop before it has read the last one's GOAWAY: then it ends that link itself.
+    const { left = 0, local = 0, ...other } = seen.closed as Record<string, number>;
+    expect([left + local, other]).toEqual([51, {}]);
+    expect(left).toBeGreaterThanOrEqual(45);
   });
 
   test('for people: a line per second and a summary; -q only the summary', async () => {
