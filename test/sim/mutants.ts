@@ -59,9 +59,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'phase-not-counted',
-    file: 'src/session/session.ts',
-    find: 'this.#silence.lastRxMs = now + firstMs;',
-    replace: 'this.#silence.lastRxMs = now;',
+    file: 'src/session/silence.ts',
+    find: 'return this.heard || firstPingMs <= this.lastRxMs + this.#tickMs ? this.lastRxMs : firstPingMs;',
+    replace:
+      'return this.heard ? this.lastRxMs : Math.min(this.lastRxMs, firstPingMs - this.#limits.rxIntervalMs);',
   },
   {
     name: 'min-rto-interval',
