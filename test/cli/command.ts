@@ -103,10 +103,11 @@ export class CommandUnderTest {
     return running.ended;
   }
 
-  /** A line for the shell, in which `wirebeat` is the command. */
+  /** A line for the shell, in which `wirebeat` is the command: $NODE with $SCRIPT. */
   shell(line: string): Promise<Ended> {
-    const script = `wirebeat() { "${process.execPath}" "${this.script}" "$@"; }\n${line}`;
-    return new Running(spawn('bash', ['-c', script], { stdio: 'pipe' })).ended;
+    const script = `wirebeat() { "$NODE" "$SCRIPT" "$@"; }\n${line}`;
+    const env = { ...process.env, NODE: process.execPath, SCRIPT: this.script };
+    return new Running(spawn('bash', ['-c', script], { stdio: 'pipe', env })).ended;
   }
 
   /** `serve` on a free port, and where it listens. */

@@ -2,7 +2,7 @@
  * What can go wrong around the commands, as one table: each row is run, must end by itself in time with the right exit
  * code, one clear line and no stack trace, and leave no process behind. The table is printed.
  */
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
@@ -11,6 +11,7 @@ import { Flag } from '../../src/wire/constants.ts';
 import { encodeFrame } from '../../src/wire/frame.ts';
 import { TEST_TLS } from '../support/certificates.ts';
 import { RawPeer } from '../support/raw-peer.ts';
+import { hasTool } from '../support/tools.ts';
 import { CommandUnderTest, type Ended, type Running } from './command.ts';
 
 const command = new CommandUnderTest();
@@ -18,7 +19,6 @@ const listeners: Server[] = [];
 const sockets = new Set<Socket>();
 beforeAll(async () => {
   await command.build();
-  chmodSync(command.folder, 0o755); // one row runs as nobody
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
@@ -131,12 +131,17 @@ async function portInUse(): Promise<Ended> {
   return ended;
 }
 
+const isRoot = process.getuid?.() === 0;
+
+/** Root may open any port: it is run without that one privilege. */
 function portOne(): Promise<Ended> {
-  const isRoot = process.getuid?.() === 0;
-  return command.run(['serve', '--port', '1'], '', isRoot ? { uid: 65_534, gid: 65_534, cwd: '/' } : {});
+  return isRoot
+    ? command.shell('setpriv --bounding-set=-net_bind_service "$NODE" "$SCRIPT" serve --port 1')
+    : command.run(['serve', '--port', '1']);
 }
 
 function unprivilegedPorts(): string | undefined {
+  if (isRoot && !hasTool('setpriv')) return 'needs setpriv: not installed here';
   try {
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
     return first > 1 ? undefined : 'port 1 is open to everybody on this machine';
