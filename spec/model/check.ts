@@ -1,14 +1,13 @@
 /**
  * `npm run model`: the models beside this file, searched exhaustively by spin. Each check lists the states stored, the
  * depth, the time and what was shown; it fails when a property is violated, when the search is not complete, or when
- * a planted mistake is *not* found. `--quick` leaves out the larger searches. Needs `spin` and `gcc` on the path.
+ * a planted mistake is *not* found. Needs `spin` and `gcc` on the path.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { CHECKS, MUTANTS, type Planned, PROPERTIES } from './checks.ts';
 
 const MEMORY_MB = 2_000;
@@ -79,7 +78,6 @@ function describeOutcome({ states, depth, seconds }: Outcome): string {
 }
 
 function main(): boolean {
-  const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
   let failed = 0;
   let passed = 0;
   const report = (isGood: boolean, text: string): void => {
@@ -88,7 +86,6 @@ function main(): boolean {
     console.log(`${isGood ? 'ok  ' : 'FAIL'} ${text}`);
   };
   for (const check of CHECKS) {
-    if (values.quick && !check.isQuick) continue;
     const outcome = search(check);
     const verdict = outcome.violated ?? (outcome.isComplete ? check.shows : 'the search was not completed');
     report(outcome.isComplete, `${nameOf(check)}: ${describeOutcome(outcome)}: ${verdict}`);
