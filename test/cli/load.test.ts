@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEchoServer } from '../../src/server/echo-server.ts';
+import { sized } from '../support/sizes.ts';
 import { CommandUnderTest, objectsOf, type Running } from './command.ts';
 import { tlsFiles } from './tls-files.ts';
 
@@ -268,7 +269,7 @@ describe.concurrent('load, when it is not well', () => {
 });
 
 describe('load killed under way', () => {
-  const rounds = process.env.WIREBEAT_REQUIRE_ALL === '1' ? 50 : 5;
+  const rounds = sized(50, 5);
 
   test(`${rounds} times kill -9: the server's links are back at 0, and no descriptor is left`, {
     timeout: 20_000 + 2_000 * rounds,

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { HeartbeatHub, Link } from '../../src/index.ts';
+import { sized } from '../support/sizes.ts';
 import * as brokerClient from './mqtt/client.ts';
 import * as beatingBrokerClient from './mqtt/client-with-heartbeats.ts';
 import { packetLength } from './mqtt/protocol.ts';
@@ -26,8 +27,8 @@ import { traffic } from './traffic.ts';
 import { RealWorld, VirtualWorld, type World } from './worlds.ts';
 
 const CLIENTS = 2;
-const REAL_MS = process.env.WIREBEAT_REQUIRE_ALL === '1' ? 10_000 : 2_000;
-const VIRTUAL_MS = 600_000;
+const REAL_MS = sized(10_000, 2_000);
+const VIRTUAL_MS = sized(600_000, 120_000);
 const seed = Number(process.env.WIREBEAT_SEED ?? Date.now() % 2 ** 31);
 
 /** One example's server and clients, and traffic over them that proves every answer. Returns the exchanges made. */

@@ -1,6 +1,6 @@
 /**
  * F10, F11 and F7 on real sockets and in real time, plain and TLS: a transfer at a crawl, a peer that stops reading,
- * a black hole. The default transfer is scaled down; with WIREBEAT_REQUIRE_ALL=1 it is 100 MB.
+ * a black hole. The whole 100 MB where everything must run.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AttachOptions, Link } from '../../src/net/types.ts';
@@ -9,12 +9,13 @@ import { Crawler } from '../support/crawler.ts';
 import { recordingHost } from '../support/hosts.ts';
 import { HubLog } from '../support/hub-log.ts';
 import { RawPeer } from '../support/raw-peer.ts';
+import { sized } from '../support/sizes.ts';
 import { closeAll, eventually, later, socketPair } from '../support/sockets.ts';
 
 afterEach(closeAll);
 
 const KINDS = ['tcp', 'tls'] as const;
-const MEGABYTES = process.env.WIREBEAT_REQUIRE_ALL === '1' ? 100 : 40;
+const MEGABYTES = sized(100, 20);
 const BYTES_PER_SECOND = 5e6;
 const FRAME_MEGABYTES = 10;
 

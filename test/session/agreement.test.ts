@@ -5,6 +5,7 @@ import type { SessionOptions } from '../../src/session/index.ts';
 import { Flag, Param, RefuseCode } from '../../src/wire/constants.ts';
 import { makeParam, makeRefuse, paramId, paramToken } from '../../src/wire/param.ts';
 import { pair, type SessionEnd, watch } from '../support/session-world.ts';
+import { sized } from '../support/sizes.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const at = (intervalMs: number, more: SessionOptions = {}): SessionOptions => ({
@@ -148,7 +149,7 @@ describe('changing minds', () => {
   });
 
   it('from both ends at random, crossing: nobody is ever even suspect', () => {
-    const seeds = process.env.WIREBEAT_REQUIRE_ALL === '1' ? 2_000 : 150;
+    const seeds = sized(2_000, 150);
     for (let seed = 1; seed <= seeds; seed++) {
       const random = seededRandom(seed);
       const pick = <T>(from: readonly T[]): T => from[random.u32() % from.length] as T;

@@ -14,6 +14,7 @@ import {
   World,
   watch,
 } from '../support/session-world.ts';
+import { sized } from '../support/sizes.ts';
 
 const TICK_MS = 10;
 
@@ -323,7 +324,7 @@ describe('bounds under any stalls', () => {
           expect(end.eventsOf('dead')).toHaveLength(1);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: sized(150, 60) },
     );
   });
 
@@ -351,7 +352,7 @@ describe('bounds under any stalls', () => {
           expect(end.eventTypes).toEqual(['up']);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: sized(100, 50) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { NEEDS_POLL, type SessionOptions, TRANSITIONS } from '../../src/session/index.ts';
 import { Flag } from '../../src/wire/constants.ts';
 import { pair, type ScriptedPeer, SessionEnd, World, watch } from '../support/session-world.ts';
+import { sized } from '../support/sizes.ts';
 
 const TICK_MS = 10;
 
@@ -63,7 +64,7 @@ describe('death', () => {
           expect(end.events.at(-1)!.type).toBe('dead');
         },
       ),
-      { numRuns: 150 },
+      { numRuns: sized(150, 60) },
     );
   });
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TimerWheel } from '../../src/time/index.ts';
+import { sized } from '../support/sizes.ts';
 import { SortedListTwin } from './sorted-list-twin.ts';
 
 const MAX_TIMERS = 24;
@@ -191,7 +192,7 @@ describe('the wheel does what a sorted list does', () => {
     it(`F38: fires, counts, nextDueMs and answers agree, tick ${tickMs} ms from ${startMs}`, () => {
       fc.assert(
         fc.property(operations, reactions, (ops, answers) => compareWithTwin(tickMs, startMs, ops, answers)),
-        { numRuns: 400 },
+        { numRuns: sized(400, 150) },
       );
     });
   }

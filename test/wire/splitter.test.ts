@@ -8,6 +8,7 @@ import { chunkingArbitrary, damageArbitrary, streamArbitrary } from '../../src/t
 import { FrameSplitter } from '../../src/wire/splitter.ts';
 import { naiveEncode } from '../support/naive-codec.ts';
 import { joined, type NaiveSplitterOptions, naiveSplit, type SplitEvent } from '../support/naive-splitter.ts';
+import { sized } from '../support/sizes.ts';
 import { Recorder } from '../support/splitter-recorder.ts';
 
 const beat = (seq: number, flags = 0): Uint8Array =>
@@ -282,7 +283,7 @@ describe('against the naive splitter', () => {
       fc.property(cases, ({ options, bytes, chunks }) => {
         expect(finish(new Recorder(options).feed(...chunks))).toEqual(joined(naiveSplit(bytes, options)));
       }),
-      { numRuns: 1500 },
+      { numRuns: sized(1_500, 400) },
     );
   });
 
@@ -313,7 +314,7 @@ describe('against the naive splitter', () => {
         expect(join(...delivered, recorder.splitter.carried(), ...unread)).toEqual(Uint8Array.from(bytes));
         if (inside !== undefined) expect(recorder.splitter.carried()).toEqual(inside);
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300, 100) },
     );
   });
 
@@ -353,7 +354,7 @@ describe('against the naive splitter', () => {
         expect(throws).toBe(calls > after ? 1 : 0);
         expect(recorder.events).toEqual(naiveSplit(bytes, SHARED));
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300, 100) },
     );
   });
 });
