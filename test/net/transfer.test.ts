@@ -16,7 +16,7 @@ afterEach(closeAll);
 
 const KINDS = ['tcp', 'tls'] as const;
 const MEGABYTES = sized(100, 20);
-const BYTES_PER_SECOND = 5e6;
+const BYTES_PER_SECOND = sized(5e6, 3e6);
 const FRAME_MEGABYTES = 10;
 
 function shared(more: AttachOptions): AttachOptions {
