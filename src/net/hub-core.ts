@@ -16,6 +16,8 @@ export interface HubCore {
   /** Our own check fails: every link says DEGRADED. */
   readonly isDegraded: boolean;
   readonly scratch: FrameBuffer;
+  /** Lent to the link whose chunk is being read, for what its host writes meanwhile. */
+  readonly gather: Buffer;
   /** Time at which the chunk being parsed was received: one clock reading per chunk, not per frame. */
   chunkMs: number;
   now(): number;

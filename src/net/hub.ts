@@ -27,6 +27,7 @@ import { SocketLink } from './link.ts';
 import { LINGER_MS } from './link-core.ts';
 import { addTo, emptyTotals } from './link-stats.ts';
 import { checkAttachOptions, checkSocket } from './options.ts';
+import { GATHER_BYTES } from './outbound.ts';
 import type { AttachOptions, HubStats, Link } from './types.ts';
 
 export interface HubOptions {
@@ -68,6 +69,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */ readonly checks: CheckRunner;
   /** @internal */ isDegraded = false;
   /** @internal */ readonly scratch = new FrameBuffer();
+  /** @internal */ readonly gather = Buffer.allocUnsafeSlow(GATHER_BYTES);
   /** @internal */ chunkMs = 0;
 
   readonly #tickMs: number;

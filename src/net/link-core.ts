@@ -41,6 +41,8 @@ import type { Waiters } from './waiters.ts';
 /** After our last word the other side gets this long to end its own, and this much more is read and thrown away. */
 export const LINGER_MS = 1_000;
 const LINGER_BYTES = 2 ** 20;
+/** A chunk with more pieces of host frames than this is enough for one turn of the loop: the others wait. */
+const YIELD_AFTER_PIECES = 1_024;
 /** The peer has ended, but takes our queued bytes: at most this long. */
 const MAX_FLUSH_MS = 30_000;
 
@@ -63,6 +65,8 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   readonly #maxQueuedBytes: number;
   readonly #maxFramesPerSecond: number;
   #frameLevelMs: number;
+  /** Pieces of host frames in the chunk being read. */
+  #hostPieces = 0;
   #timer: TimerHandle = 0;
   #armedMs = Infinity;
   /** Set once the end is decided but the socket still flushes: the cause, and when patience ends. */
@@ -71,6 +75,8 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   #endByMs = Infinity;
   #lingerBytes = 0;
   protected waiters: Waiters | undefined;
+  /** The host does not want to read. */
+  protected isPaused = false;
 
   constructor(hub: HubCore, id: number, socket: Socket, policy: SessionPolicy, options: AttachOptions) {
     this.hub = hub;
@@ -97,6 +103,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
       socket,
       this,
       hub.scratch,
+      hub.gather,
       framing === undefined ? undefined : new OutboundFraming(framing),
       isTls(socket),
     );
@@ -198,6 +205,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   }
 
   onHostBytes(_bytes: number): void {
+    this.#hostPieces++;
     this.session.receiveHost(this.hub.chunkMs);
   }
 
@@ -230,6 +238,10 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
       'socket.write was called while a link owns the socket: use link.write(wholeFrame), ' +
         'or attach with host.outboundFrameLength',
     );
+  }
+
+  willEnd(): void {
+    if (!this.socket.writableEnded) this.outbound.endBatch();
   }
 
   protected writeHost(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
@@ -285,6 +297,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
       return;
     }
     this.hub.chunkMs = this.hub.now();
+    this.#hostPieces = 0;
     this.outbound.beginBatch();
     try {
       this.splitter.push(chunk);
@@ -292,6 +305,16 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
       if (this.closed === undefined) this.outbound.endBatch();
     }
     if (this.session.takeHastened()) this.rearm();
+    if (this.#hostPieces > YIELD_AFTER_PIECES) this.#yield();
+  }
+
+  /** Node reads one busy socket many times in a row: not this one, until the others had their turn. */
+  #yield(): void {
+    if (this.isOver || this.socket.isPaused()) return;
+    this.socket.pause();
+    this.hub.scheduler.afterPoll(() => {
+      if (!this.isOver && !this.isPaused) this.socket.resume();
+    });
   }
 
   peerEnded(): void {
@@ -335,6 +358,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.splitter.stop();
     this.session.end();
     if (this.#timer !== 0) this.hub.scheduler.cancel(this.#timer);
+    if (!socket.destroyed) this.outbound.endBatch(); // what was written before this, while a chunk was read
     disownSocket(socket, this.outbound.originalWrite);
     if (!keepSocket) discardSocket(socket);
     this.waiters?.settleClosed(detail);

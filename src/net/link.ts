@@ -43,12 +43,14 @@ export class SocketLink extends LinkCore implements Link {
 
   pause(): void {
     if (this.isOver) return; // the socket may be somebody else's by now
+    this.isPaused = true;
     this.socket.pause();
     this.session.pause(this.hub.now());
   }
 
   resume(): void {
     if (this.isOver) return;
+    this.isPaused = false;
     this.socket.resume();
     this.session.resume(this.hub.now());
     this.rearm();

@@ -9,12 +9,17 @@
  */
 import type { Socket } from 'node:net';
 import { Sent, type SentResult } from '../session/port.ts';
-import { Flag } from '../wire/constants.ts';
+import { Flag, FRAME_BYTES } from '../wire/constants.ts';
+import { encodeFrameInto } from '../wire/frame.ts';
 import { BATCH_FRAMES, type FrameBuffer } from './frame-buffer.ts';
 import type { OutboundFraming } from './outbound-framing.ts';
 import type { WriteCallback } from './ownership.ts';
 
 const EMPTY = Buffer.alloc(0);
+/** Host writes up to this size are gathered while a chunk is read: above it a copy costs more than it saves. */
+const MAX_GATHERED_WRITE_BYTES = 4_096;
+/** What a hub lends the link whose chunk is being read. */
+export const GATHER_BYTES = 65_536;
 
 type PlainWrite = (this: Socket, bytes: Uint8Array, callback: WriteCallback | undefined) => boolean;
 
@@ -30,6 +35,7 @@ export class Outbound {
   readonly #socket: Socket;
   readonly #listener: OutboundListener;
   readonly #scratch: FrameBuffer;
+  readonly #gather: Buffer;
   /** Set when the host writes in pieces. */
   readonly #framing: OutboundFraming | undefined;
   /** The socket's own `write`, from before it was guarded. */
@@ -43,17 +49,21 @@ export class Outbound {
   #isReleasing = false;
   /** Answers gathered from the chunk being read; -1 outside one. */
   #batched = -1;
+  /** Bytes in `#gather`: small host frames written while a chunk is read, with the answers between them. */
+  #gathered = 0;
 
   constructor(
     socket: Socket,
     listener: OutboundListener,
     scratch: FrameBuffer,
+    gather: Buffer,
     framing: OutboundFraming | undefined,
     keepsBytes: boolean,
   ) {
     this.#socket = socket;
     this.#listener = listener;
     this.#scratch = scratch;
+    this.#gather = gather;
     this.#framing = framing;
     this.#write = socket.write;
     this.#keepsBytes = keepsBytes;
@@ -85,19 +95,35 @@ export class Outbound {
       return Sent.Held;
     }
     if (this.#batched >= 0 && (flags & Flag.Ack) !== 0) {
+      if (this.#gathered > 0) {
+        this.#makeRoom(FRAME_BYTES);
+        encodeFrameInto(this.#gather, this.#gathered, flags, seq, word);
+        this.#gathered += FRAME_BYTES;
+        return Sent.InKernel;
+      }
       if (this.#batched === BATCH_FRAMES) this.#writeBatch();
       this.#scratch.put(this.#batched++, flags, seq, word);
       return Sent.InKernel;
     }
-    if (this.#batched > 0) this.#writeBatch();
+    this.#writeGathered();
     this.#scratch.put(0, flags, seq, word);
     return this.#writeFrames(1);
   }
 
   /** Host bytes. Throws when they break a frame boundary rule; then nothing was written. */
   writeHost(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
-    if (this.#batched > 0) this.#writeBatch();
     this.#framing?.accept(bytes);
+    const isGathered =
+      this.#batched >= 0 && callback === undefined && bytes.length <= MAX_GATHERED_WRITE_BYTES;
+    if (isGathered) {
+      // A chunk may hold thousands of small requests: their answers leave together, as one write.
+      if (this.#batched > 0) this.#writeBatch();
+      this.#makeRoom(bytes.length);
+      this.#gather.set(bytes, this.#gathered);
+      this.#gathered += bytes.length;
+      return !this.#socket.writableNeedDrain;
+    }
+    this.#writeGathered();
     const hasRoom = this.#writeThrough(bytes, callback);
     if (this.#isHolding && !this.#markerPending && !this.#isInsideHostFrame) this.#setMarker();
     return hasRoom;
@@ -109,8 +135,22 @@ export class Outbound {
   }
 
   endBatch(): void {
-    if (this.#batched > 0) this.#writeBatch();
+    this.#writeGathered();
     this.#batched = -1;
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#gathered + bytes > this.#gather.length) this.#writeGathered();
+  }
+
+  /** All that was gathered, in its order. */
+  #writeGathered(): void {
+    if (this.#batched > 0) this.#writeBatch();
+    if (this.#gathered === 0) return;
+    const bytes = Buffer.from(this.#gather.subarray(0, this.#gathered)); // the socket may keep it
+    this.#gathered = 0;
+    this.#writeThrough(bytes, undefined);
+    if (this.#isHolding && !this.#markerPending && !this.#isInsideHostFrame) this.#setMarker();
   }
 
   #writeBatch(): void {

@@ -4,13 +4,15 @@
  * heartbeat could land inside its frame.
  *
  * Shared functions that find the owner on the socket object: no closure and no listener object per connection.
- * `socket.end(data)` is let through: nothing can follow it, so no heartbeat can land inside.
+ * `socket.end(data)` is let through: nothing can follow it, so no heartbeat can land inside. What waits here goes first.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { typeError } from '../base/errors.ts';
 
 const OWNER = Symbol('wirebeat.owner');
+/** The socket's own `end`, when it had one that is not its class's. */
+const OWN_END = Symbol('wirebeat.end');
 
 export type WriteCallback = (error?: Error | null) => void;
 
@@ -22,9 +24,11 @@ export interface SocketOwner {
   socketClosed(): void;
   /** The host wrote to the socket directly. Throws HB_ERR_HOST_WRITE when that is not allowed. */
   hostWroteDirectly(bytes: Uint8Array, callback: WriteCallback | undefined): boolean;
+  /** `socket.end` was called, and nothing can be written after it. */
+  willEnd(): void;
 }
 
-type OwnedSocket = Socket & { [OWNER]?: SocketOwner };
+type OwnedSocket = Socket & { [OWNER]?: SocketOwner; [OWN_END]?: Socket['end'] };
 
 /** The link that owns this socket now, if any. */
 export function ownerOf(socket: Socket): SocketOwner | undefined {
@@ -34,6 +38,8 @@ export function ownerOf(socket: Socket): SocketOwner | undefined {
 export function ownSocket(socket: Socket, owner: SocketOwner): void {
   (socket as OwnedSocket)[OWNER] = owner;
   socket.write = guardedWrite as Socket['write'];
+  if (Object.hasOwn(socket, 'end')) (socket as OwnedSocket)[OWN_END] = socket.end;
+  socket.end = guardedEnd as Socket['end'];
   socket.on('data', onData);
   socket.on('end', onEnd);
   socket.on('error', onError);
@@ -49,6 +55,9 @@ export function disownSocket(socket: Socket, originalWrite: Socket['write']): vo
   delete (socket as OwnedSocket)[OWNER];
   if (originalWrite === Object.getPrototypeOf(socket).write) delete (socket as Partial<Socket>).write;
   else socket.write = originalWrite;
+  const ownEnd = (socket as OwnedSocket)[OWN_END];
+  delete (socket as Partial<Socket>).end;
+  if (ownEnd !== undefined) socket.end = ownEnd;
 }
 
 /** Destroy a socket nobody owns any more; a late error of it must not end the process. */
@@ -77,6 +86,12 @@ function guardedWrite(this: OwnedSocket, chunk: unknown, encoding?: unknown, cal
   const bytes = typeof chunk === 'string' ? Buffer.from(chunk, charset) : chunk;
   if (!(bytes instanceof Uint8Array)) throw typeError('chunk', 'a string or a Uint8Array', chunk);
   return (this[OWNER] as SocketOwner).hostWroteDirectly(bytes, done as WriteCallback | undefined);
+}
+
+function guardedEnd(this: OwnedSocket, ...args: Parameters<Socket['end']>): Socket {
+  this[OWNER]?.willEnd();
+  const end = this[OWN_END] ?? (Object.getPrototypeOf(this) as Socket).end;
+  return end.apply(this, args);
 }
 
 function onData(this: OwnedSocket, chunk: Buffer): void {
