@@ -10,7 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const LIMIT_MS = 15_000;
+/** A command that ends by itself has long done so, even on a busy machine. */
+const LIMIT_MS = 30_000;
+/** A server lives as long as its tests. */
+const SERVER_LIMIT_MS = 300_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -74,7 +77,7 @@ export class CommandUnderTest {
     mkdirSync(join(this.folder, 'dist', 'cli'), { recursive: true });
     copyFileSync(join(ROOT, 'package.json'), join(this.folder, 'package.json'));
     const require =
-      "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+      "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
     await build({
       absWorkingDir: ROOT,
       entryPoints: ['src/cli/main.ts'],
@@ -113,7 +116,7 @@ export class CommandUnderTest {
   /** `serve` on a free port, and where it listens. */
   async serve(...args: string[]): Promise<{ server: Running; address: string }> {
     const where = args.includes('--unix') ? [] : ['--port', '0'];
-    const server = this.start(['serve', ...where, ...args]);
+    const server = this.start(['serve', ...where, ...args], {}, SERVER_LIMIT_MS);
     const [, address] = await server
       .saying(/listening on (\S+):|"address":"([^"]+)"/)
       .then((match) => match.filter(Boolean));

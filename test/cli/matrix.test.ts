@@ -406,6 +406,9 @@ const ROWS: Row[] = [
   { what: 'stdin closed', run: shell('wirebeat decode <&-'), ends: [2], says: /nothing to decode/ },
 ];
 
+/** A row that did not even come to its end. */
+const unended = (error: unknown): Ended => ({ code: null, signal: null, stdout: '', stderr: String(error) });
+
 /** What is wrong with how it ended; undefined when all is right. */
 function fault(row: Row, { code, signal, stdout, stderr }: Ended): string | undefined {
   const end = signal ?? code;
@@ -452,7 +455,7 @@ test('everything that can go wrong ends in time, with the right code and one cle
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, row] = next;
-      const ended = await row.run();
+      const ended = await row.run().catch((error) => unended(error));
       const wrong = fault(row, ended);
       if (wrong !== undefined) faults.push(`${row.what}: ${wrong}`);
       const verdict = wrong === undefined ? 'ok   ' : 'WRONG';
