@@ -63,6 +63,9 @@ export function streamArbitrary(options: { shared?: boolean; maxUnits?: number }
   }));
 }
 
+/** A place between the bytes. Each as likely: left to itself fast-check prefers both ends. */
+const anywhere = (bytes: Uint8Array): fc.Arbitrary<number> => fc.noBias(fc.nat(bytes.length));
+
 /** The same bytes in chunks: whole, byte by byte, or cut at random places. Empty chunks occur. */
 export function chunkingArbitrary(bytes: Uint8Array): fc.Arbitrary<Uint8Array[]> {
   const whole: Uint8Array[] = [bytes.slice()];
@@ -74,7 +77,7 @@ export function chunkingArbitrary(bytes: Uint8Array): fc.Arbitrary<Uint8Array[]>
   return fc.oneof(
     { weight: 1, arbitrary: fc.constant(whole) },
     { weight: 1, arbitrary: fc.constant(single) },
-    { weight: 6, arbitrary: fc.array(fc.nat(bytes.length), { maxLength: 20 }).map(cutAt) },
+    { weight: 6, arbitrary: fc.array(anywhere(bytes), { maxLength: 20 }).map(cutAt) },
   );
 }
 
@@ -82,7 +85,7 @@ export function chunkingArbitrary(bytes: Uint8Array): fc.Arbitrary<Uint8Array[]>
 export function damageArbitrary(bytes: Uint8Array): fc.Arbitrary<Uint8Array> {
   const strike = fc.record({
     kind: fc.constantFrom('flip', 'overwrite', 'remove', 'insert'),
-    at: fc.nat(bytes.length),
+    at: anywhere(bytes),
     bit: fc.nat(7),
     // Bytes that look like the start of a frame do more harm than others.
     junk: fc.array(fc.oneof(fc.nat(255), fc.constantFrom(0x48, 0x42, 0x01)), {

@@ -130,7 +130,9 @@ export class TwinWindow {
     const distance = twinDistance(seq, this.#newest);
     if (distance <= -64) return 'stale';
     if (distance > 0) {
-      // What was accepted more than a window ago must not come back as a duplicate after 2^32 frames.
+      // What was accepted more than a window ago must not come back as a duplicate: after 2^32 frames, or after a
+      // jump of nearly half the range, from where it would look ahead.
+      if (distance >= 64) this.#accepted.clear();
       for (const old of this.#accepted) if (twinDistance(old, seq) <= -64) this.#accepted.delete(old);
       this.#newest = seq;
     } else if (this.#accepted.has(seq)) return 'duplicate';
