@@ -2,7 +2,7 @@
  * Durations on the command line: `500ms`, `2s`, `1.5s`, `1m`, `1h`. A bare number is refused rather than guessed: it
  * would be seconds to everyone who knows the system's ping and milliseconds to everyone who knows Node.
  */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -29,6 +29,26 @@ export function durationIn(minMs: number, maxMs: number): (text: string) => numb
     }
     return ms;
   };
+}
+
+/** As it is typed: `1500ms`, `2s`, `1m`. `parseDurationMs` reads it back. */
+export function typedDuration(ms: number): string {
+  const [size, unit] = [[3_600_000, 'h'] as const, [60_000, 'm'] as const, [1_000, 's'] as const].find(
+    ([unitMs]) => ms >= unitMs && ms % unitMs === 0,
+  ) ?? [1, 'ms'];
+  return `${ms / size}${unit}`;
+}
+
+/** An option for a duration in [minMs, maxMs]; `--help` shows the default as it would be typed. */
+export function durationOption(
+  flags: string,
+  description: string,
+  [minMs, maxMs]: readonly [number, number],
+  defaultMs: number,
+): Option {
+  return new Option(flags, description)
+    .argParser(durationIn(minMs, maxMs))
+    .default(defaultMs, typedDuration(defaultMs));
 }
 
 /** For people, at most two decimals: `500 ms`, `1.5 s`, `2 min`, `4.66 h`. */

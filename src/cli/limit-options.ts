@@ -4,7 +4,7 @@ import { PAYLOAD_LIMIT_BYTES } from '../server/length-prefix.ts';
 import { ECHO_SERVER_DEFAULTS, type EchoServerOptions } from '../server/options.ts';
 import { TrustedProxies } from '../server/trusted-proxies.ts';
 import { MAX_INTERVAL_MS } from '../session/policy.ts';
-import { durationIn } from './durations.ts';
+import { durationOption } from './durations.ts';
 import { messageOf, UsageError } from './errors.ts';
 import { integerBetween } from './numbers.ts';
 
@@ -56,11 +56,13 @@ export function addLimitFlags(command: Command): Command {
       million,
       maxFramesPerSecond,
     )
-    .option(
-      '--first-life <duration>',
-      'close what says nothing valid for this long',
-      durationIn(1, MAX_INTERVAL_MS),
-      firstLifeMs,
+    .addOption(
+      durationOption(
+        '--first-life <duration>',
+        'close what says nothing valid for this long',
+        [1, MAX_INTERVAL_MS],
+        firstLifeMs,
+      ),
     );
 }
 

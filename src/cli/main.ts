@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addDecode } from './commands/decode.ts';
 import { addDemo } from './commands/demo.ts';
+import { addDoctor } from './commands/doctor.ts';
 import { addEncode } from './commands/encode.ts';
 import { addLoad } from './commands/load.ts';
 import { addPing } from './commands/ping.ts';
@@ -30,7 +31,7 @@ const program = new Command('wirebeat')
   .configureOutput({
     outputError: (text, write) => write(`wirebeat: ${onOneLine(text.replace(/^error: /, ''))}\n`),
   });
-for (const add of [addServe, addPing, addLoad, addDecode, addEncode, addDemo]) add(program);
+for (const add of [addServe, addPing, addLoad, addDecode, addEncode, addDemo, addDoctor]) add(program);
 
 try {
   await program.parseAsync(process.argv);

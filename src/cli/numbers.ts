@@ -6,6 +6,11 @@ export function integerOf(text: string): number | undefined {
   return /^(\d{1,15}|0x[\da-f]{1,12})$/i.test(text) ? Number(text) : undefined;
 }
 
+/** `1 link`, `2 links`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A parser for an option in [min, max]. */
 export function integerBetween(min: number, max: number): (text: string) => number {
   return (text) => {

@@ -7,9 +7,14 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { integerIn, numberIn, oneOf } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
 import { defaultHub, type HeartbeatHub } from '../net/hub.ts';
+import { nativeSockets } from '../net/native/native.ts';
 import type { AttachOptions, HostProtocol, Link } from '../net/types.ts';
+import { pickSessionOptions, sessionPolicy } from '../session/policy.ts';
+import { Returns } from './returns.ts';
 
-export interface ConnectOptions extends Omit<AttachOptions, 'host' | 'head'> {
+export interface ConnectOptions extends Omit<AttachOptions, 'host' | 'head' | 'userTimeout'> {
+  /** As `AttachOptions.userTimeout`. Default: follow on TCP where the kernel can be reached (koffi), else false. */
+  userTimeout?: 'follow' | false | number;
   /** TCP port; or `path`. */
   port?: number;
   /** Name or address; default 127.0.0.1. */
@@ -28,6 +33,11 @@ export interface ConnectOptions extends Omit<AttachOptions, 'host' | 'head'> {
   timeoutMs?: number;
   /** up (default): resolve at the first sign of life. connect: as soon as the connection stands. */
   waitFor?: 'up' | 'connect';
+  /**
+   * Obey what the server told earlier links of ours (GOAWAY): wait as long as it asked before the connection is opened,
+   * and send no faster than it allows. The wait is not part of `timeoutMs`; `signal` ends it.
+   */
+  returns?: Returns;
 }
 
 const CONNECT_DEFAULTS = Object.freeze({ host: '127.0.0.1', timeoutMs: 10_000, waitFor: 'up' } as const);
@@ -38,15 +48,15 @@ const CONNECT_DEFAULTS = Object.freeze({ host: '127.0.0.1', timeoutMs: 10_000, w
  * nothing is left open then. TypeError or RangeError for options.
  */
 export async function connectHeartbeat(options: ConnectOptions): Promise<Link> {
-  const { port, host, path, tls, hub, signal, timeoutMs, waitFor, protocol, ...attach } = options;
+  const { port, host, path, tls, hub, signal, timeoutMs, waitFor, protocol, returns, ...own } = options;
   const settings = checked(options);
+  const attach = protocol === undefined ? own : { ...own, host: protocol };
   signal?.throwIfAborted();
-  const socket = openSocket(settings, tls);
-  const link = watch(
-    hub ?? defaultHub(),
-    socket,
-    protocol === undefined ? attach : { ...attach, host: protocol },
-  );
+  const link =
+    returns === undefined
+      ? open(settings, tls, hub, attach)
+      : await openAgain(returns, settings, tls, hub, attach, signal);
+  const { socket } = link;
   const settled = settings.waitFor === 'up' ? link.whenUp() : connected(socket, link);
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
@@ -89,6 +99,9 @@ function checked(options: ConnectOptions): Settings {
   numberIn('timeoutMs', timeoutMs, 1, Infinity);
   if (timeoutMs !== Infinity) numberIn('timeoutMs', timeoutMs, 1, 2 ** 31 - 1);
   oneOf('waitFor', waitFor, ['up', 'connect']);
+  if (options.returns !== undefined && !(options.returns instanceof Returns)) {
+    throw typeError('returns', 'a Returns', options.returns);
+  }
   return { port, host, path: options.path, timeoutMs, waitFor };
 }
 
@@ -101,14 +114,46 @@ function openSocket({ port, host, path }: Settings, tls: ConnectOptions['tls']):
   return connectTls({ ...servername, ...asked, ...where });
 }
 
-function watch(hub: HeartbeatHub, socket: Socket, attach: AttachOptions): Link {
+function open(
+  settings: Settings,
+  tls: ConnectOptions['tls'],
+  hub: HeartbeatHub = defaultHub(),
+  attach: AttachOptions,
+): Link {
+  const socket = openSocket(settings, tls);
   try {
-    return hub.attach(socket, { firstPhase: 0, ...attach });
+    return hub.attach(socket, { firstPhase: 0, ...kernelPatience(settings), ...attach });
   } catch (error) {
     socket.on('error', () => {});
     socket.destroy();
     throw error;
   }
+}
+
+/**
+ * Whoever connects writes first, and data that nobody acknowledges stops the kernel's keepalive: so its patience
+ * follows our verdict. Only where it costs one call; without access to the kernel the verdict alone must do.
+ */
+function kernelPatience({ path }: Settings): Pick<AttachOptions, 'userTimeout'> {
+  return path === undefined && nativeSockets() !== undefined ? { userTimeout: 'follow' } : {};
+}
+
+/** The same when we may come back there, and no faster than we may. */
+async function openAgain(
+  returns: Returns,
+  settings: Settings,
+  tls: ConnectOptions['tls'],
+  hub: HeartbeatHub = defaultHub(),
+  attach: AttachOptions,
+  signal: AbortSignal | undefined,
+): Promise<Link> {
+  const asked = sessionPolicy(pickSessionOptions(attach)); // a bad option is refused before a long wait
+  const destination = whereOf(settings);
+  await returns.wait(destination, signal);
+  const intervalMs = returns.intervalMs(destination, asked.intervalMs);
+  const link = open(settings, tls, hub, { ...attach, intervalMs });
+  returns.watch(hub, link, destination, intervalMs);
+  return link;
 }
 
 /** True when the connection stands, false when it closed first. */

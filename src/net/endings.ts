@@ -1,5 +1,9 @@
 /** How links end that break a rule or a limit: cause, code and the clause for the log, worded in one place. */
+import type { Session } from '../session/session.ts';
+import type { Diagnosis } from './diagnosis/evidence.ts';
+import type { Examined, Examiner } from './diagnosis/examiner.ts';
 import type { ClosedDetail } from './events.ts';
+import { textOfSocketError } from './socket-errors.ts';
 
 /** After which wait a peer that sent too many frames may return, ms. */
 export const TOO_FAST_RETRY_MS = 30_000;
@@ -10,6 +14,31 @@ export const REFLECTED: ClosedDetail = Object.freeze({
   code: 'HB_ERR_REFLECTED',
   reason: 'our own pings come back: an echo, no peer',
 });
+
+/** A link, as far as its end needs it. */
+interface Ended extends Examined {
+  readonly session: Session;
+}
+
+/** After a GOAWAY of either side it no longer matters how the connection ends. */
+function endingOf(link: Ended, examine: () => Diagnosis): ClosedDetail {
+  const cause = link.session.departure.causeOfPeerClose;
+  if (cause !== 'peer-closed') return { cause };
+  const diagnosis = examine();
+  return { cause: diagnosis.cause, diagnosis };
+}
+
+/** The peer ended the stream. */
+export function streamEnding(link: Ended, examiner: Examiner): ClosedDetail {
+  return endingOf(link, () => examiner.examine(link, 'ended'));
+}
+
+/** The socket failed. */
+export function failureEnding(link: Ended, examiner: Examiner, error: NodeJS.ErrnoException): ClosedDetail {
+  const { code } = error;
+  const ending = endingOf(link, () => examiner.examine(link, 'failed', code));
+  return { ...ending, reason: textOfSocketError(error), ...(code !== undefined && { code }) };
+}
 
 export function silentEnding(limitMs: number): ClosedDetail {
   return { cause: 'policy', code: 'HB_ERR_SILENT', reason: `nothing valid within ${limitMs} ms` };

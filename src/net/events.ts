@@ -2,17 +2,21 @@
 import type { BusinessOutcome } from '../session/business.ts';
 import type { Cause } from '../session/causes.ts';
 import type { FlightEvent } from '../session/flight-recorder.ts';
+import type { Diagnosis } from './diagnosis/evidence.ts';
 import type { Link } from './types.ts';
 
 export interface SuspectDetail {
   /** Silence so far, and the silence that means death, ms. */
   readonly silentMs: number;
   readonly limitMs: number;
+  /** Why, as far as is known by now; always there. */
+  readonly diagnosis?: Diagnosis;
   /** The last happenings on the link, when `record` is on. */
   readonly recent?: readonly FlightEvent[];
 }
 
 export interface DeadDetail extends SuspectDetail {
+  /** The diagnosis's. */
   readonly cause: Cause;
 }
 
@@ -33,6 +37,8 @@ export interface ClosedDetail {
   readonly code?: string;
   /** One clause for a log line. */
   readonly reason?: string;
+  /** When the cause was found by a verdict, a socket error, or an end without a word. */
+  readonly diagnosis?: Diagnosis;
 }
 
 export interface HubEvents {
@@ -60,7 +66,15 @@ export interface HubEvents {
   /** A change of rates was refused; what was agreed before holds. `code`: a RefuseCode. */
   'negotiation-refused': [link: Link, detail: { readonly by: 'us' | 'peer'; readonly code: number }];
   /** What the peer's application answered; failures in a row. `hung`: nothing within the limit. */
-  business: [link: Link, detail: { readonly outcome: BusinessOutcome; readonly failures: number }];
+  business: [
+    link: Link,
+    detail: {
+      readonly outcome: BusinessOutcome;
+      readonly failures: number;
+      /** With `failed` and `hung`. */
+      readonly diagnosis?: Diagnosis;
+    },
+  ];
   /** Advice: the round trip creeps up (three times its usual and more), or is back to normal. */
   'rtt-trend': [
     link: Link,
@@ -69,7 +83,10 @@ export interface HubEvents {
   /** We have not been reading this link for longer than `maxReadPausedMs`. */
   'read-paused': [link: Link, detail: { readonly pausedMs: number }];
   /** This process itself woke late, for all links: told before any verdict of the same wake. `score` 0..8. */
-  'self-late': [link: undefined, detail: { readonly lagMs: number; readonly score: number }];
+  'self-late': [
+    link: undefined,
+    detail: { readonly cause: 'we-were-late'; readonly lagMs: number; readonly score: number },
+  ];
   /** The machine slept, for all links: each has a fresh window. */
   resumed: [link: undefined, detail: { readonly sleptMs: number }];
 }
@@ -78,3 +95,6 @@ export interface HubEvents {
 export type LinkEvent = {
   [E in keyof HubEvents]: HubEvents[E][0] extends Link ? E : never;
 }[keyof HubEvents];
+
+/** Told of each event of each link. Must not throw. */
+export type LinkObserver = <E extends LinkEvent>(event: E, link: Link, detail: HubEvents[E][1]) => void;

@@ -4,6 +4,7 @@ import type { Lateness } from '../session/lateness.ts';
 import type { WheelEntry } from '../time/probes.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import type { CheckRunner } from './check-runner.ts';
+import type { Examiner } from './diagnosis/examiner.ts';
 import type { ClosedDetail, HubEvents, LinkEvent } from './events.ts';
 import type { FrameBuffer } from './frame-buffer.ts';
 import type { SocketLink } from './link.ts';
@@ -13,6 +14,8 @@ export interface HubCore {
   readonly scheduler: Scheduler<WheelEntry>;
   readonly lateness: Lateness;
   readonly checks: CheckRunner;
+  /** Asked about links in trouble, and about no others. */
+  readonly examiner: Examiner;
   /** Our own check fails: every link says DEGRADED. */
   readonly isDegraded: boolean;
   readonly scratch: FrameBuffer;

@@ -20,7 +20,9 @@ import type { LinkState } from '../session/states.ts';
 import { Probe, type ProbeOptions, type ProbeResult, type WheelEntry } from '../time/probes.ts';
 import { nodeTimerHost, Scheduler, type TimerHost } from '../time/scheduler.ts';
 import { type Check, CheckRunner } from './check-runner.ts';
-import type { ClosedDetail, HubEvents, LinkEvent } from './events.ts';
+import { Examiner } from './diagnosis/examiner.ts';
+import { KERNEL_ACCESS } from './diagnosis/kernel-evidence.ts';
+import type { ClosedDetail, HubEvents, LinkEvent, LinkObserver } from './events.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import type { HubCore } from './hub-core.ts';
 import { SocketLink } from './link.ts';
@@ -67,10 +69,13 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */ readonly scheduler: Scheduler<WheelEntry>;
   /** @internal */ readonly lateness = new Lateness();
   /** @internal */ readonly checks: CheckRunner;
+  /** @internal */ readonly examiner: Examiner;
   /** @internal */ isDegraded = false;
   /** @internal */ readonly scratch = new FrameBuffer();
   /** @internal */ readonly gather = Buffer.allocUnsafeSlow(GATHER_BYTES);
   /** @internal */ chunkMs = 0;
+  /** @internal Parts of this library: told before any listener, and whatever listeners throw. */
+  readonly observers = new Set<LinkObserver>();
 
   readonly #tickMs: number;
   readonly #clock: Clock;
@@ -105,6 +110,8 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
       host: this.#timers,
     });
     this.checks = new CheckRunner(this.scheduler);
+    const access = this.#clock === monotonicClock ? KERNEL_ACCESS : undefined;
+    this.examiner = new Examiner(access, this.#timers, () => this.now());
     if (options.selfCheck !== undefined) this.#startSelfCheck(options.selfCheck);
   }
 
@@ -165,14 +172,10 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     this.#isClosed = true;
     for (const probe of this.#probes) probe.stop();
     const errors: unknown[] = [];
-    const closing = [...this.#links].map((link) => {
-      try {
-        link.leave({ drainMs });
-      } catch (error) {
-        errors.push(error); // a listener's throw must not keep the other links open
-      }
-      return link.whenClosed();
-    });
+    // A listener's throw must not keep the other links open.
+    const closing = [...this.#links].map((link) =>
+      link.leave({ drainMs }).catch((error) => errors.push(error)),
+    );
     // Some were leaving before, with more time than this, or still flush what a slow peer takes.
     const cut = this.#timers.setTimeout(() => this.#destroyAll(), drainMs + LINGER_MS);
     await Promise.all(closing);
@@ -218,7 +221,11 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     const sleptMs = this.#clock.boot === undefined ? 0 : this.#sleep.look(nowMs, this.#clock.boot());
     if (sleptMs > 0) this.#resumed(nowMs, sleptMs);
     if (!this.lateness.note(nowMs, lagMs)) return;
-    const detail = { lagMs: Math.round(lagMs), score: this.lateness.score(nowMs) };
+    const detail = {
+      cause: 'we-were-late',
+      lagMs: Math.round(lagMs),
+      score: this.lateness.score(nowMs),
+    } as const;
     // After the sockets were read, before anybody is judged: judgements of this wake queue behind it.
     this.scheduler.afterPoll(() => this.emit('self-late', undefined, detail));
   }
@@ -265,12 +272,14 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
 
   /** @internal */
   tell<E extends LinkEvent>(event: E, link: SocketLink, detail: HubEvents[E][1]): void {
+    for (const observer of this.observers) observer(event, link, detail);
     (this.emit as (event: E, link: Link, detail: HubEvents[E][1]) => boolean).call(this, event, link, detail);
   }
 
   /** @internal */
   release(link: SocketLink, detail: ClosedDetail): void {
     this.#links.delete(link);
+    this.examiner.forget(link.socket);
     this.random.links = this.#links.size;
     addTo(this.#totals, link);
     this.#closedByCause[detail.cause] = (this.#closedByCause[detail.cause] ?? 0) + 1;

@@ -6,11 +6,26 @@ export type { FlightEvent } from '../session/flight-recorder.ts';
 export type { LinkState } from '../session/states.ts';
 export type { Probe, ProbeOptions, ProbeResult } from '../time/probes.ts';
 export type { Check } from './check-runner.ts';
+export type { Confidence, Diagnosis, Evidence, KernelFigures } from './diagnosis/evidence.ts';
 export type { ClosedDetail, DeadDetail, HubEvents, LeavingDetail, SuspectDetail } from './events.ts';
 export type { HubOptions, SelfCheckOptions } from './hub.ts';
 export { defaultHub, HeartbeatHub } from './hub.ts';
-export type { TunedSetting, TuneOptions, TuneReport } from './tune.ts';
-export { TUNE_DEFAULTS, tuneServer, tuneSocket } from './tune.ts';
+export type { RetransmissionRules, TuningEnvironment } from './tuning/environment.ts';
+export type {
+  ExplainOptions,
+  FailureTimes,
+  PathName,
+  PathVerdict,
+  TuningExplanation,
+} from './tuning/explain.ts';
+export { explainTuning } from './tuning/explain.ts';
+export type { BeatCost, LinkLoad } from './tuning/load.ts';
+export type { TuneOptions } from './tuning/options.ts';
+export { TUNE_DEFAULTS } from './tuning/options.ts';
+export type { TunedName, TunedSetting, TunedSettings, TuneReport } from './tuning/report.ts';
+export { tuneServer } from './tuning/tune-server.ts';
+export { tuneSocket } from './tuning/tune-socket.ts';
+export type { DetectorTime } from './tuning/worst-cases.ts';
 export type {
   AttachOptions,
   HostProtocol,

@@ -16,7 +16,7 @@ import type { TimerHandle } from '../time/wheel.ts';
 import { GoAwayReason, MAGIC_0, MAGIC_1 } from '../wire/constants.ts';
 import { FrameSplitter } from '../wire/splitter.ts';
 import type { SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
-import { frameRateEnding, queueEnding, TOO_FAST_RETRY_MS } from './endings.ts';
+import { failureEnding, frameRateEnding, queueEnding, streamEnding, TOO_FAST_RETRY_MS } from './endings.ts';
 import type { ClosedDetail } from './events.ts';
 import { type ChannelOwner, HostChannel } from './host-channel.ts';
 import type { HubCore } from './hub-core.ts';
@@ -34,7 +34,8 @@ import {
   type SocketOwner,
   type WriteCallback,
 } from './ownership.ts';
-import { causeOfSocketError } from './socket-errors.ts';
+import { currentKernel } from './tuning/kernel.ts';
+import { setUserTimeout } from './tuning/user-timeout.ts';
 import type { AttachOptions } from './types.ts';
 import type { Waiters } from './waiters.ts';
 
@@ -64,6 +65,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   #isDegraded = false;
   readonly #maxQueuedBytes: number;
   readonly #maxFramesPerSecond: number;
+  readonly #userTimeout: AttachOptions['userTimeout'];
   #frameLevelMs: number;
   /** Pieces of host frames in the chunk being read. */
   #hostPieces = 0;
@@ -86,6 +88,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.reserved = options.reserved ?? ATTACH_DEFAULTS.reserved;
     this.#maxQueuedBytes = options.maxQueuedBytes ?? ATTACH_DEFAULTS.maxQueuedBytes;
     this.#maxFramesPerSecond = options.maxFramesPerSecond ?? ATTACH_DEFAULTS.maxFramesPerSecond;
+    this.#userTimeout = options.userTimeout;
     this.#frameLevelMs = freshFrameLevel(hub.now());
     this.session = new Session(policy, new LinkPort(this, hub, options), hub.random);
     const { host } = options;
@@ -114,8 +117,8 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   /** This link as hub and host know it. */
   abstract asLink(): SocketLink;
 
-  /** The connection stands and the session runs. */
-  protected get isOpen(): boolean {
+  /** The connection stands and the session runs, or did until its end. */
+  get isOpen(): boolean {
     return this.#timer !== 0;
   }
 
@@ -176,6 +179,12 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
 
   get carriesNothingElse(): boolean {
     return this.channel === undefined;
+  }
+
+  /** The kernel waits for our verdict, if it was asked to: told anew whenever the verdict's time changes. */
+  followVerdict(): void {
+    if (this.#userTimeout === 'follow')
+      setUserTimeout(this.socket, this.asLink().kernelPatienceMs, currentKernel());
   }
 
   cameUp(): void {
@@ -284,6 +293,9 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     if (this.isOver || this.socket.destroyed) return;
     const nowMs = this.hub.now();
     this.session.open(nowMs, phase);
+    if (typeof this.#userTimeout === 'number')
+      setUserTimeout(this.socket, this.#userTimeout, currentKernel());
+    this.followVerdict();
     const deadlineMs = this.session.deadline(nowMs);
     this.#armedMs = deadlineMs;
     this.#timer = this.hub.scheduler.arm(deadlineMs, this.asLink());
@@ -320,17 +332,15 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   peerEnded(): void {
     if (this.ending !== undefined) return; // `close` follows once our side is flushed
     this.splitter.end();
-    const cause = this.socket.writableEnded ? 'local' : this.session.departure.causeOfPeerClose;
+    const detail = this.socket.writableEnded
+      ? ({ cause: 'local' } as const)
+      : streamEnding(this, this.hub.examiner);
     const flushMs = Math.min(this.session.detectionTimeMs, MAX_FLUSH_MS);
-    this.endPolitely({ cause }, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
+    this.endPolitely(detail, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
   }
 
   socketFailed(error: NodeJS.ErrnoException): void {
-    // After a GOAWAY of either side it no longer matters how the connection ends.
-    const leaving = this.session.departure.causeOfPeerClose;
-    const cause = leaving === 'peer-closed' ? causeOfSocketError(error) : leaving;
-    const detail: ClosedDetail = { cause, reason: error.message };
-    this.finish(this.ending ?? (error.code === undefined ? detail : { ...detail, code: error.code }));
+    this.finish(this.ending ?? failureEnding(this, this.hub.examiner, error));
   }
 
   socketClosed(): void {

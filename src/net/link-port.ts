@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { Lateness } from '../session/lateness.ts';
 import type { SentResult, SessionEvent, SessionPort } from '../session/port.ts';
 import type { Session } from '../session/session.ts';
+import type { Examined } from './diagnosis/examiner.ts';
 import { REFLECTED, silentEnding, tooFastEnding } from './endings.ts';
 import type { ClosedDetail } from './events.ts';
 import { kernelTakenBytes } from './handle.ts';
@@ -16,7 +17,7 @@ import type { Outbound } from './outbound.ts';
 import type { AttachOptions } from './types.ts';
 
 /** The link, as its session's port sees it. */
-export interface PortOwner {
+export interface PortOwner extends Examined {
   readonly socket: Socket;
   readonly session: Session;
   readonly outbound: Outbound;
@@ -25,6 +26,8 @@ export interface PortOwner {
   asLink(): SocketLink;
   /** The first life was heard. */
   cameUp(): void;
+  /** Rates were agreed, and with them when a verdict comes. */
+  followVerdict(): void;
   /** The verdict: recorded, then told, then carried out. */
   die(detail: ClosedDetail, tell: () => void): void;
   endPolitely(detail: ClosedDetail): void;
@@ -90,9 +93,11 @@ export class LinkPort implements SessionPort {
     switch (event.type) {
       case 'dead': {
         const { type, ...verdict } = event;
+        const diagnosis = this.#hub.examiner.examine(this.#owner, 'dead');
+        const { cause } = diagnosis;
+        const detail = { ...verdict, cause, diagnosis };
         this.#hub.countDeath();
-        const { cause } = verdict;
-        this.#owner.die({ cause }, () => this.#hub.tell(type, this.#owner.asLink(), verdict));
+        this.#owner.die({ cause, diagnosis }, () => this.#hub.tell(type, this.#owner.asLink(), detail));
         return;
       }
       case 'ended':
@@ -112,8 +117,23 @@ export class LinkPort implements SessionPort {
       case 'silent':
         this.#owner.finish(silentEnding(event.limitMs));
         return;
+      case 'suspect': {
+        const { type, ...detail } = event;
+        const diagnosis = this.#hub.examiner.examine(this.#owner, 'suspect');
+        this.#hub.tell(type, this.#owner.asLink(), { ...detail, diagnosis });
+        return;
+      }
+      case 'business': {
+        const { type, ...detail } = event;
+        const isWell = event.outcome === 'ok' || event.outcome === 'unknown';
+        const diagnosis = isWell ? undefined : this.#hub.examiner.examine(this.#owner, 'business');
+        this.#hub.tell(type, this.#owner.asLink(), { ...detail, ...(diagnosis && { diagnosis }) });
+        return;
+      }
       default: {
         if (event.type === 'up') this.#owner.cameUp();
+        if (event.type === 'up' || event.type === 'recovered') this.#hub.examiner.forget(this.#owner.socket);
+        if (event.type === 'negotiated') this.#owner.followVerdict();
         const { type, ...detail } = event;
         this.#hub.tell(type, this.#owner.asLink(), detail as never);
       }

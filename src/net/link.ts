@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { WirebeatError } from '../base/errors.ts';
 import { goAwayWord } from '../session/goaway.ts';
 import type { LinkState } from '../session/states.ts';
+import type { Diagnosis, KernelFigures } from './diagnosis/evidence.ts';
 import type { ClosedDetail } from './events.ts';
 import { LinkCore } from './link-core.ts';
 import { linkStats } from './link-stats.ts';
@@ -27,6 +28,11 @@ export class SocketLink extends LinkCore implements Link {
 
   get detectionBoundMs(): number {
     return this.session.detectionBoundMs(this.hub.lateness.score(this.hub.now()));
+  }
+
+  /** How long the kernel must wait so that it never judges before us, ms: the bound, and one interval more. */
+  get kernelPatienceMs(): number {
+    return Math.ceil(this.detectionBoundMs + this.session.limits.rxIntervalMs);
   }
 
   write(wholeFrame: Uint8Array): boolean {
@@ -72,10 +78,15 @@ export class SocketLink extends LinkCore implements Link {
     const { reason, retryAfterMs, drainMs } = checkLeaveOptions(options);
     const closed = this.whenClosed().then(() => {});
     if (this.isOver) return closed;
-    if (!this.isOpen) this.destroy();
-    else this.session.departure.leave(goAwayWord(reason, retryAfterMs), drainMs, this.hub.now());
-    this.rearm();
-    return closed;
+    try {
+      if (!this.isOpen) this.destroy();
+      else this.session.departure.leave(goAwayWord(reason, retryAfterMs), drainMs, this.hub.now());
+      return closed;
+    } catch (error) {
+      return closed.then(() => Promise.reject(error)); // a listener threw: the link leaves all the same
+    } finally {
+      this.rearm();
+    }
   }
 
   destroy(detail: ClosedDetail = { cause: 'local' }): void {
@@ -97,6 +108,14 @@ export class SocketLink extends LinkCore implements Link {
 
   stats(): LinkStats {
     return linkStats(this, this.hub.now());
+  }
+
+  kernel(): KernelFigures | undefined {
+    return this.hub.examiner.figures(this.socket);
+  }
+
+  diagnose(): Diagnosis {
+    return this.closed?.diagnosis ?? this.hub.examiner.examine(this, 'asked');
   }
 
   whenUp(): Promise<boolean> {

@@ -4,6 +4,7 @@ import { functionOf, integerIn, knownKeys, numberIn, oneOf } from '../base/asser
 import { typeError, WirebeatError } from '../base/errors.ts';
 import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_OPTION_KEYS } from '../session/policy.ts';
 import { ownerOf } from './ownership.ts';
+import { checkUserTimeout } from './tuning/options.ts';
 import type { AttachOptions, HostProtocol, LeaveOptions, LinkRates } from './types.ts';
 
 export const ATTACH_DEFAULTS = Object.freeze({
@@ -34,6 +35,7 @@ const ATTACH_KEYS = [
   'reserved',
   'firstPhase',
   'noDelay',
+  'userTimeout',
   'onPong',
   'check',
   'checkLimitMs',
@@ -55,6 +57,10 @@ export function checkAttachOptions(options: AttachOptions): void {
   }
   if (options.noDelay !== undefined && typeof options.noDelay !== 'boolean') {
     throw typeError('noDelay', 'true or false', options.noDelay);
+  }
+  const { userTimeout } = options;
+  if (userTimeout !== undefined && userTimeout !== false && userTimeout !== 'follow') {
+    checkUserTimeout('userTimeout', userTimeout);
   }
   if (options.check !== undefined) functionOf('check', options.check);
   if (options.checkLimitMs !== undefined) integerIn('checkLimitMs', options.checkLimitMs, 1, 2 ** 31);

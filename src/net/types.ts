@@ -5,6 +5,7 @@ import type { Cause } from '../session/causes.ts';
 import type { SessionOptions } from '../session/policy.ts';
 import type { LinkState } from '../session/states.ts';
 import type { Check } from './check-runner.ts';
+import type { Diagnosis, KernelFigures } from './diagnosis/evidence.ts';
 import type { ClosedDetail } from './events.ts';
 
 /** The host protocol that shares a connection with heartbeats. No frame of it may begin with bytes 48 42. */
@@ -41,6 +42,14 @@ export interface AttachOptions extends SessionOptions {
   firstPhase?: number;
   /** Disable Nagle's algorithm, so that 16 bytes leave at once. Default true; false leaves the socket as it is. */
   noDelay?: boolean;
+  /**
+   * How long the kernel lets sent data go unacknowledged, or the peer's receive window stay closed, before it ends the
+   * connection (TCP_USER_TIMEOUT). follow: `detectionBoundMs` and one interval more, set when the link opens and again
+   * whenever rates are agreed, so that our verdict comes first. A number, 100..2 147 483 647 ms: exactly that; when it
+   * is shorter than `follow` would be, the kernel decides. Where the kernel is out of reach this process watches its
+   * own queue instead. false (default): left as it is.
+   */
+  userTimeout?: 'follow' | false | number;
   /**
    * Is this process's business well? Asked when the peer sends a business probe; one run at a time per function, and
    * its result serves all links for a second. A run longer than `checkLimitMs` (default 3 000) counts as failed.
@@ -112,6 +121,10 @@ export interface Link {
   /** Give the socket back, paused, with the bytes that were read and not delivered. The link is closed. */
   detach(): { socket: Socket; head: Uint8Array };
   stats(): LinkStats;
+  /** What the kernel knows of this connection now: Linux, with the package koffi installed; else undefined. */
+  kernel(): KernelFigures | undefined;
+  /** What would be said of this link if it ended now. `suspect`, `dead` and `closed` bring theirs with them. */
+  diagnose(): Diagnosis;
 }
 
 export interface LinkStats {

@@ -3,6 +3,7 @@
  * until it is closed. Other links of the same hub are left alone.
  */
 import type { Socket } from 'node:net';
+import type { LinkEvent } from '../net/events.ts';
 import type { HeartbeatHub } from '../net/hub.ts';
 import { LINGER_MS } from '../net/link-core.ts';
 import type { AttachOptions, Link } from '../net/types.ts';
@@ -37,8 +38,7 @@ export class Door {
     this.#attachOptions = attachOptions;
     this.#admission = new Admission(limits.maxLinks, limits.maxLinksPerAddress);
     this.#trusted = limits.trustedProxies;
-    hub.on('closed', this.#onClosed);
-    hub.on('write-stall', this.#onWriteStall);
+    hub.observers.add(this.#observe);
   }
 
   /** Links that came in here and are not closed. */
@@ -65,28 +65,31 @@ export class Door {
   }
 
   /**
-   * Say GOAWAY on every link, spread over `spreadMs`. Resolves when they are closed, at the latest `drainMs` and the
-   * time for a last word later. Throws then what listeners threw.
+   * Say GOAWAY on every link, spread over `spreadMs`, with the time to stay away. Resolves when they are closed, at
+   * the latest `drainMs` and the time for a last word later. Throws then what listeners threw.
    */
-  async leave(drainMs: number, spreadMs: number): Promise<void> {
+  async leave(drainMs: number, spreadMs: number, retryAfterMs: number): Promise<void> {
     this.#isLeaving = true;
     const untilMs = performance.now() + drainMs;
     const links = [...this.#addresses.keys()];
     const errors: unknown[] = [];
-    const each = (act: (link: Link) => void) => (link: Link) => {
-      try {
-        act(link);
-      } catch (error) {
-        errors.push(error); // a listener's throw must not keep the other links open
+    const cutOff = (): void => {
+      for (const link of links) {
+        try {
+          link.destroy();
+        } catch (error) {
+          errors.push(error); // a listener's throw must not keep the other links open
+        }
       }
     };
     // Some were leaving before, with more time than this, or still flush what a slow peer takes.
-    const cut = setTimeout(() => links.forEach(each((link) => link.destroy())), drainMs + LINGER_MS);
-    const leave = (link: Link): void => {
-      void link.leave({ drainMs: Math.max(0, Math.ceil(untilMs - performance.now())) });
-    };
-    await inSlots(links, spreadMs, each(leave));
-    await Promise.all(links.map((link) => link.whenClosed()));
+    const cut = setTimeout(cutOff, drainMs + LINGER_MS);
+    const closings: Promise<unknown>[] = [];
+    await inSlots(links, spreadMs, (link) => {
+      const leftMs = Math.max(0, Math.ceil(untilMs - performance.now()));
+      closings.push(link.leave({ retryAfterMs, drainMs: leftMs }).catch((error) => errors.push(error)));
+    });
+    await Promise.all(closings);
     clearTimeout(cut);
     if (errors.length > 0) throw errors[0];
   }
@@ -94,8 +97,7 @@ export class Door {
   /** Nobody comes in any more. */
   close(): void {
     this.#turnedAway.destroy();
-    this.#hub.off('closed', this.#onClosed);
-    this.#hub.off('write-stall', this.#onWriteStall);
+    this.#hub.observers.delete(this.#observe);
   }
 
   #attach(socket: Socket, address: string, head: Uint8Array | undefined): void {
@@ -110,15 +112,13 @@ export class Door {
     }
   }
 
-  readonly #onClosed = (link: Link): void => {
+  readonly #observe = (event: LinkEvent, link: Link): void => {
     const address = this.#addresses.get(link);
     if (address === undefined) return;
+    // A peer that takes none of its echoes for a whole detection time cannot be told anything: it is cut.
+    if (event === 'write-stall') link.destroy({ cause: 'peer-not-reading' });
+    if (event !== 'closed') return;
     this.#addresses.delete(link);
     this.#admission.leave(address);
-  };
-
-  /** A peer that takes none of its echoes for a whole detection time cannot be told anything: it is cut. */
-  readonly #onWriteStall = (link: Link): void => {
-    if (this.#addresses.has(link)) link.destroy({ cause: 'peer-not-reading' });
   };
 }

@@ -6,14 +6,17 @@
 import type { AddressInfo, Server } from 'node:net';
 import { integerIn, knownKeys, numberIn } from '../base/assert.ts';
 import { HeartbeatHub } from '../net/hub.ts';
-import { tuneServer } from '../net/tune.ts';
+import { nativeSockets } from '../net/native/native.ts';
+import type { TuneOptions } from '../net/tuning/options.ts';
+import { tuneServer } from '../net/tuning/tune-server.ts';
 import type { AttachOptions } from '../net/types.ts';
+import { MAX_DETECTION_MS } from '../session/negotiation.ts';
 import { pickSessionOptions, sessionPolicy } from '../session/policy.ts';
 import type { Refusal } from './admission.ts';
 import { Door } from './door.ts';
 import { Entrance } from './entrance.ts';
 import { lengthPrefixedFrameLength, PREFIX_BYTES } from './length-prefix.ts';
-import { type ListenOptions, listenOn } from './listen.ts';
+import { Listener, type ListenOptions } from './listen.ts';
 import { type EchoServerOptions, echoServerSettings } from './options.ts';
 
 export interface EchoServer {
@@ -28,15 +31,37 @@ export interface EchoServer {
   /** Where it listens; null when it does not. */
   address(): AddressInfo | string | null;
   /**
-   * Stop accepting, say GOAWAY on every link, wait at most `drainMs` (0..300 000, default 0) until they are closed;
-   * those left are ended then. Until a link is closed it goes on beating, answering and echoing. The GOAWAYs are
-   * spread over `spreadMs` (default: a quarter of drainMs, 2 000 at most), so that not all clients return at once.
+   * Stop accepting, say GOAWAY on every link, wait until they are closed; those left when the time to drain is over
+   * are ended then. Until a link is closed it goes on beating, answering and echoing. A closed server stays closed.
    */
-  close(options?: { drainMs?: number; spreadMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  /** Longest wait until the links are closed, ms, 0..300 000. Default 0. */
+  drainMs?: number;
+  /** The GOAWAYs are spread over this, ms, 0..drainMs. Default: a quarter of drainMs, 2 000 at most. */
+  spreadMs?: number;
+  /**
+   * How long clients are told to stay away, ms; each waits 1 to 1.5 times as long, so that they do not return as one.
+   * 0: as they like. Infinity: for good. Default: one second, and one more for every thousand links.
+   */
+  retryAfterMs?: number;
 }
 
 const MAX_DRAIN_MS = 300_000;
 const MAX_SPREAD_MS = 2_000;
+/** The kernel's patience exceeds the longest verdict by this. */
+const KERNEL_MARGIN_MS = 60_000;
+/** Returns spread over half of the time to stay away: with one ms per link no more than two come in a ms. */
+const AWAY_MS_PER_LINK = 1;
+const LEAST_AWAY_MS = 1_000;
+/** Clients wait five minutes at most, so that a longer time would bring them back all at once. */
+const MOST_AWAY_MS = 200_000;
+
+function awayMs(links: number): number {
+  return Math.min(LEAST_AWAY_MS + AWAY_MS_PER_LINK * links, MOST_AWAY_MS);
+}
 
 export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
   const settings = echoServerSettings(options);
@@ -45,7 +70,8 @@ export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
   const door = new Door(hub, settings, attachOptions);
   const entrance = new Entrance(door, { ...settings, tls: options.tls });
   const { server } = entrance;
-  if (options.tune !== false) tuneServer(server, options.tune);
+  const listener = new Listener(server);
+  if (options.tune !== false) tuneServer(server, { ...kernelPatience(), ...options.tune });
 
   return {
     hub,
@@ -56,14 +82,14 @@ export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
     },
     listen(where = {}, host) {
       const asked = typeof where === 'number' ? { port: where, ...(host !== undefined && { host }) } : where;
-      return listenOn(server, asked);
+      return listener.listen(asked);
     },
     address: () => server.address(),
     async close(asked = {}) {
-      const { drainMs, spreadMs } = checkCloseOptions(asked);
-      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+      const { drainMs, spreadMs, retryAfterMs } = checkCloseOptions(asked, door.links);
+      const stopped = listener.stop();
       try {
-        await door.leave(drainMs, spreadMs);
+        await door.leave(drainMs, spreadMs, retryAfterMs);
       } finally {
         if (options.hub === undefined) await hub.close();
         door.close();
@@ -74,11 +100,17 @@ export function createEchoServer(options: EchoServerOptions = {}): EchoServer {
   };
 }
 
-function checkCloseOptions(options: { drainMs?: number; spreadMs?: number }) {
-  knownKeys('options', options, ['drainMs', 'spreadMs']);
+/** The longest verdict that peers can agree on with us comes first; without the kernel a stalled peer is cut anyway. */
+function kernelPatience(): TuneOptions {
+  return nativeSockets() === undefined ? {} : { userTimeoutMs: MAX_DETECTION_MS + KERNEL_MARGIN_MS };
+}
+
+function checkCloseOptions(options: CloseOptions, links: number): Required<CloseOptions> {
+  knownKeys('options', options, ['drainMs', 'spreadMs', 'retryAfterMs']);
   const drainMs = integerIn('drainMs', options.drainMs ?? 0, 0, MAX_DRAIN_MS);
   const spreadMs = numberIn('spreadMs', options.spreadMs ?? Math.min(drainMs / 4, MAX_SPREAD_MS), 0, drainMs);
-  return { drainMs, spreadMs };
+  const retryAfterMs = numberIn('retryAfterMs', options.retryAfterMs ?? awayMs(links), 0, Infinity);
+  return { drainMs, spreadMs, retryAfterMs };
 }
 
 /** One options object for all links of a server. */

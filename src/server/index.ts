@@ -1,5 +1,5 @@
 /** `wirebeat/server`: the reference echo server. */
-export type { EchoServer } from './echo-server.ts';
+export type { CloseOptions, EchoServer } from './echo-server.ts';
 export { createEchoServer } from './echo-server.ts';
 export {
   lengthPrefixedFrame,

@@ -31,9 +31,50 @@ function checkListenOptions(
   return { port, host, backlog, path: options.path };
 }
 
-/** Start listening; resolves with the address in use. */
-export async function listenOn(server: Server, options: ListenOptions): Promise<AddressInfo | string> {
-  const { port, host, path, backlog } = checkListenOptions(options);
+/** A server that listens once, and never again after it was told to stop. */
+export class Listener {
+  readonly #server: Server;
+  #opening: Promise<AddressInfo | string> | undefined;
+  #isClosed = false;
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** Resolves with the address in use. Rejects with HB_ERR_CLOSED when stopped before or meanwhile. */
+  async listen(options: ListenOptions): Promise<AddressInfo | string> {
+    const asked = checkListenOptions(options);
+    this.#refuseIfClosed();
+    if (this.#opening !== undefined || this.#server.listening) {
+      throw new WirebeatError('HB_ERR_LISTEN', 'the server listens already; one server has one address');
+    }
+    this.#opening = listenOn(this.#server, asked);
+    try {
+      const address = await this.#opening;
+      this.#refuseIfClosed();
+      return address;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  /** Accept nobody from now on; resolves when all that were accepted are gone. */
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    // A name may still be looked up, and Node would begin to listen after it was told to close.
+    if (this.#opening !== undefined) await this.#opening.catch(() => {});
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#isClosed) throw new WirebeatError('HB_ERR_CLOSED', 'the server is closed; make a new one');
+  }
+}
+
+async function listenOn(
+  server: Server,
+  { port, host, path, backlog }: ReturnType<typeof checkListenOptions>,
+): Promise<AddressInfo | string> {
   const where = path ?? (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
   if (path !== undefined) await removeStaleSocket(path);
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { typeError } from '../base/errors.ts';
 import type { Check } from '../net/check-runner.ts';
 import { HeartbeatHub } from '../net/hub.ts';
 import { ATTACH_DEFAULTS } from '../net/options.ts';
-import type { TuneOptions } from '../net/tune.ts';
+import type { TuneOptions } from '../net/tuning/options.ts';
 import { SESSION_OPTION_KEYS, type SessionOptions } from '../session/policy.ts';
 import { PAYLOAD_LIMIT_BYTES } from './length-prefix.ts';
 import { TrustedProxies } from './trusted-proxies.ts';
@@ -17,7 +17,11 @@ export interface EchoServerOptions extends SessionOptions {
   tls?: TlsOptions;
   /** Watch links on this hub instead of one of the server's own. */
   hub?: HeartbeatHub;
-  /** Kernel keepalive and Nagle of accepted sockets; false leaves them alone. */
+  /**
+   * The kernel's part in accepted sockets (`tuneServer`); false leaves them alone. Default: keepalive after 300 s, 5
+   * times every 30 s, no Nagle, and where the kernel can be reached (koffi) a user time-out of 360 s: a minute more
+   * than the longest detection time that can be agreed on.
+   */
   tune?: TuneOptions | false;
   reserved?: 'strict' | 'ignore';
   /** Links at once, 1..1 000 000. One more is told GOAWAY (overloaded). */

@@ -29,6 +29,7 @@ export class Agreement {
   readonly #negotiation: Negotiation;
   /** Holds the peer to our required rate; made when it answered our POLL with FINAL. */
   #enforcement: Enforcement | undefined;
+  #readAgainMs = -Infinity;
 
   constructor(parts: DutyParts, random: Random) {
     this.#parts = parts;
@@ -52,6 +53,11 @@ export class Agreement {
   open(now: number): void {
     const spreadMs = Math.min(this.#parts.limits.txIntervalMs, MAX_SPREAD_MS);
     this.#negotiation.want(this.#negotiation.mine, now + Math.floor(this.#random.next() * spreadMs));
+  }
+
+  /** We read again, after a pause of ours or sleep: what was sent meanwhile comes in at once. */
+  readAgain(now: number): void {
+    this.#readAgainMs = now;
   }
 
   /** Wish for other values from now on. */
@@ -128,13 +134,16 @@ export class Agreement {
 
   /**
    * A frame of the peer's was read that is not free (free: answers we asked for, FINAL, REFUSE). True: it is to be cut,
-   * and was told how fast it may be. What our own stall may have bunched is no offence.
+   * and was told how fast it may be. What our own stall, pause or sleep may have bunched is no offence.
    */
   police(what: Charged, now: number, nowMs: number): boolean {
     if (this.#enforcement === undefined) return false;
     const { limits, port, questions, transmitter } = this.#parts;
-    const graceMs = Math.min(limits.rxIntervalMs, Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs));
-    const isExcused = now < port.lateness.newestLaterThan(limits.rxIntervalMs / 2) + graceMs;
+    const bunchMs = Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs);
+    // Late by the peer's interval, it bunched what we read; by our own, the peer had reason to ask.
+    const lateMs = port.lateness.newestLaterThan(Math.min(limits.rxIntervalMs, limits.txIntervalMs) / 2);
+    const isExcused =
+      now < Math.max(lateMs + Math.min(limits.rxIntervalMs, bunchMs), this.#readAgainMs + bunchMs);
     const sentence = this.#enforcement.frame(what, isExcused, now);
     if (sentence === 'remind') {
       this.#negotiation.want(this.#negotiation.mine, now);

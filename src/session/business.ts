@@ -12,6 +12,8 @@ export class BusinessProbe {
   outcome: BusinessOutcome | undefined;
   /** Failures in a row. */
   failures = 0;
+  /** When it was last OK, ms. */
+  okMs = -Infinity;
   readonly #periodMs: number;
   readonly #limitMs: number;
   #waitingSeq = -1;
@@ -39,8 +41,10 @@ export class BusinessProbe {
   }
 
   /** An answer to `seq`: its outcome, or undefined when that probe does not wait (any more). */
-  answered(seq: number, outcome: 'ok' | 'failed' | 'unknown'): BusinessOutcome | undefined {
-    return seq === this.#waitingSeq ? this.#settle(outcome) : undefined;
+  answered(seq: number, outcome: 'ok' | 'failed' | 'unknown', nowMs: number): BusinessOutcome | undefined {
+    if (seq !== this.#waitingSeq) return undefined;
+    if (outcome === 'ok') this.okMs = nowMs;
+    return this.#settle(outcome);
   }
 
   /** Nothing came in time. */

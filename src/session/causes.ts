@@ -4,6 +4,8 @@ export type Cause =
   | 'peer-closed'
   | 'link-dead'
   | 'peer-unreachable'
+  | 'name-unresolved'
+  | 'untrusted'
   | 'process-hung'
   | 'business-hung'
   | 'peer-not-reading'

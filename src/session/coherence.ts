@@ -5,7 +5,11 @@
  * Expects values that are each within their own range (`sessionPolicy` checks that). Pure; O(1). An error means that
  * the settings contradict each other or cannot work; a warning, that they do something other than they seem to.
  */
+import { knownKeys, numberIn, oneOf } from '../base/assert.ts';
+import { typeError } from '../base/errors.ts';
+import { type KeepAliveTimes, keepAliveGivesUpMs, keepAliveProblem } from './kernel-patience.ts';
 import { MAX_DETECTION_MS } from './negotiation.ts';
+import { INITIAL_RTO_MS } from './rtt.ts';
 
 /** When middleboxes forget an idle flow, ms: usual translators (NAT), and three families of cloud load balancers. */
 export const PATH_IDLE_LIMITS_MS = Object.freeze({
@@ -25,9 +29,11 @@ export interface CoherenceInput {
   readonly probeLimitMs?: number;
   readonly firstLifeMs?: number;
   /** The kernel's keepalive on this socket; false: off. */
-  readonly keepAlive?:
-    | false
-    | { readonly idleMs: number; readonly intervalMs: number; readonly count: number };
+  readonly keepAlive?: false | KeepAliveTimes;
+  /** The kernel's patience with unacknowledged data (TCP_USER_TIMEOUT); false: its own, a quarter of an hour. */
+  readonly userTimeoutMs?: false | number;
+  /** Who keeps it; a process that does it in the kernel's place leaves keepalive as it is. Default kernel. */
+  readonly userTimeoutBy?: 'kernel' | 'process';
   /** After this long without a packet the path forgets the flow. Unset: the shortest common limit, warnings only. */
   readonly pathIdleLimitMs?: number;
   /** The shortest interval the server is willing to receive (its REQUIRED_MIN_RX). */
@@ -47,6 +53,10 @@ export interface Finding {
     | 'detection-too-long'
     | 'first-life-short'
     | 'kernel-first'
+    | 'keepalive-seconds'
+    | 'user-timeout-zero'
+    | 'user-timeout-first'
+    | 'user-timeout-replaces-count'
     | 'server-minimum';
   /** The option to change. */
   readonly option: string;
@@ -129,19 +139,36 @@ const RULES: readonly Rule[] = [
     return finding('warning', 'detection-too-long', 'intervalMs', rest);
   },
 
-  ({ firstLifeMs = Infinity, intervalMs }) =>
-    firstLifeMs >= intervalMs
+  ({ firstLifeMs = Infinity }) =>
+    firstLifeMs >= INITIAL_RTO_MS
       ? undefined
       : finding(
           'warning',
           'first-life-short',
           'firstLifeMs',
-          `${firstLifeMs} is below intervalMs ${intervalMs}: who only answers is closed before our first question`,
+          `${firstLifeMs} is below the ${INITIAL_RTO_MS} ms a first answer may take: who only answers is closed`,
         ),
 
-  ({ keepAlive = false, deadAfter, intervalMs }) => {
-    if (keepAlive === false) return undefined;
-    const kernelMs = keepAlive.idleMs + keepAlive.intervalMs * keepAlive.count;
+  ({ keepAlive = false }) => {
+    const problem = keepAlive === false ? undefined : keepAliveProblem(keepAlive);
+    if (problem === undefined) return undefined;
+    const [option = '', ...rest] = problem.split(' ');
+    return finding('error', 'keepalive-seconds', option, rest.join(' '));
+  },
+
+  ({ userTimeoutMs }) =>
+    userTimeoutMs === 0
+      ? finding(
+          'error',
+          'user-timeout-zero',
+          'userTimeoutMs',
+          "0 is the kernel's own rule, not none: say false",
+        )
+      : undefined,
+
+  ({ keepAlive = false, userTimeoutMs = false, userTimeoutBy = 'kernel', deadAfter, intervalMs }) => {
+    if (keepAlive === false || (userTimeoutMs !== false && userTimeoutBy === 'kernel')) return undefined;
+    const kernelMs = keepAliveGivesUpMs(keepAlive);
     const deadMs = deadAfter * intervalMs;
     if (kernelMs >= deadMs) return undefined;
     const sum = `${keepAlive.idleMs} + ${keepAlive.intervalMs} x ${keepAlive.count} = ${kernelMs} ms`;
@@ -151,6 +178,22 @@ const RULES: readonly Rule[] = [
       'keepAlive',
       `gives up after ${sum}, before our verdict at ${deadMs}`,
     );
+  },
+
+  ({ userTimeoutMs = false, userTimeoutBy = 'kernel', deadAfter, intervalMs }) => {
+    const neededMs = (deadAfter + 1) * intervalMs;
+    if (userTimeoutMs === false || userTimeoutMs === 0 || userTimeoutMs >= neededMs) return undefined;
+    const rest = `${userTimeoutMs} is below deadAfter ${deadAfter} + 1 intervals (${neededMs}): the ${userTimeoutBy === 'kernel' ? 'kernel' : 'watch over the queue'} decides`;
+    return finding('warning', 'user-timeout-first', 'userTimeoutMs', rest);
+  },
+
+  ({ keepAlive = false, userTimeoutMs = false, userTimeoutBy = 'kernel' }) => {
+    if (keepAlive === false || !userTimeoutMs || userTimeoutBy === 'process') return undefined;
+    const [withMs, withoutMs] = [keepAliveGivesUpMs(keepAlive, userTimeoutMs), keepAliveGivesUpMs(keepAlive)];
+    if (withMs === withoutMs) return undefined;
+    const rest = `${userTimeoutMs} takes the place of keepAlive.count ${keepAlive.count}`;
+    const outcome = `${rest}: idle connections are given up after ${withMs} ms, not ${withoutMs}`;
+    return finding('warning', 'user-timeout-replaces-count', 'userTimeoutMs', outcome);
   },
 
   ({ serverMinimumMs = 0, intervalMs }) =>
@@ -177,8 +220,61 @@ function pathRule({ intervalMs, pathIdleLimitMs }: CoherenceInput): Finding | un
   return finding('warning', 'path-idle-limit', 'intervalMs', rest);
 }
 
-/** All that does not fit, errors first. Empty: it all fits. */
+/** How each is checked: a number that must or may be there, or by hand. */
+const KINDS = {
+  intervalMs: 'must',
+  deadAfter: 'must',
+  suspectAfter: 'may',
+  tickMs: 'may',
+  probeEveryMs: 'may',
+  probeLimitMs: 'may',
+  firstLifeMs: 'may',
+  pathIdleLimitMs: 'may',
+  serverMinimumMs: 'may',
+  keepAlive: 'by hand',
+  userTimeoutMs: 'by hand',
+  userTimeoutBy: 'by hand',
+} as const satisfies Record<keyof CoherenceInput, string>;
+
+/** What else a session policy holds: it may be passed whole. */
+const POLICY_KEYS = [
+  'role',
+  'ask',
+  'negotiate',
+  'requiredMinRxMs',
+  'maxReadPausedMs',
+  'advice',
+  'record',
+  'preciseRtt',
+];
+
+/** What is no input at all would be judged as if it fitted, since nothing compares with what is missing. */
+function checkInput(given: CoherenceInput): void {
+  if (typeof given !== 'object' || given === null) throw typeError('given', 'an object', given);
+  knownKeys('given', given, [...Object.keys(KINDS), ...POLICY_KEYS]);
+  for (const [name, kind] of Object.entries(KINDS)) {
+    const value = given[name as keyof CoherenceInput];
+    if (kind === 'must' || (kind === 'may' && value !== undefined)) numberIn(name, value, 0, Infinity);
+  }
+  const { keepAlive = false, userTimeoutMs = false, userTimeoutBy = 'kernel' } = given;
+  if (userTimeoutMs !== false) numberIn('userTimeoutMs', userTimeoutMs, 0, Infinity);
+  oneOf('userTimeoutBy', userTimeoutBy, ['kernel', 'process']);
+  if (keepAlive === false) return;
+  if (typeof keepAlive !== 'object' || keepAlive === null) {
+    throw typeError('keepAlive', 'false or an object', keepAlive);
+  }
+  for (const name of ['idleMs', 'intervalMs', 'count'] as const) {
+    numberIn(`keepAlive.${name}`, keepAlive[name], 0, Infinity);
+  }
+}
+
+/**
+ * All that does not fit, errors first. Empty: it all fits. `intervalMs` and `deadAfter` must be given; a whole policy
+ * may be: `checkCoherence({ ...sessionPolicy({ preset: 'lan' }), keepAlive })`. TypeError for what is unknown, missing
+ * or of the wrong type, RangeError for what is no duration.
+ */
 export function checkCoherence(given: CoherenceInput): Finding[] {
+  checkInput(given);
   return RULES.flatMap((rule) => rule(given) ?? []).sort(
     (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
   );

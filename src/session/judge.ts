@@ -5,6 +5,7 @@
 import type { Cause } from './causes.ts';
 import type { Duty, DutyParts } from './duty.ts';
 import type { FlightRecorder } from './flight-recorder.ts';
+import { type Knowledge, knowledgeOf } from './knowledge.ts';
 import type { LinkState, Trigger } from './states.ts';
 
 /** The session, as its judge sees it. */
@@ -23,6 +24,11 @@ export class Judge {
     this.#owner = owner;
     this.#parts = parts;
     this.#duty = duty;
+  }
+
+  /** Of the peer, for a diagnosis. */
+  knowledge(nowMs: number): Knowledge {
+    return knowledgeOf(this.#parts, this.#duty, nowMs);
   }
 
   get #maySuspect(): boolean {

@@ -67,7 +67,11 @@ export class Lateness {
 
   /** The worst lag of the last 5 s, whole ms: what LOOP_LAG tells a peer. */
   recentLagMs(nowMs: number): number {
-    const worst = this.#wakes.find(({ atMs }) => atMs >= nowMs - DECAY_MS);
-    return Math.floor(worst?.lagMs ?? 0);
+    return this.worstSinceMs(nowMs - DECAY_MS);
+  }
+
+  /** The worst lag of a wake since `fromMs`, whole ms; 0: none worth remembering. */
+  worstSinceMs(fromMs: number): number {
+    return Math.floor(this.#wakes.find(({ atMs }) => atMs >= fromMs)?.lagMs ?? 0);
   }
 }

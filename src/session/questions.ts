@@ -47,6 +47,11 @@ export class Questions {
     return this.#pings.full;
   }
 
+  /** Since when a question asked after the last life has been in the kernel, ms; -Infinity: none has. */
+  get askedMs(): number {
+    return this.#askedMs;
+  }
+
   /** Has the kernel had a question since the last life? */
   get isAsked(): boolean {
     return this.#askedMs !== NEVER;
@@ -123,6 +128,11 @@ export class Questions {
     const { askMs, txIntervalMs } = this.#limits;
     if (this.#owesSoon) return Math.max(this.#lastAckMs, this.#lastPingMs + txIntervalMs);
     return Math.max(this.#lastAckMs, this.#lastPingMs) + askMs;
+  }
+
+  /** A question sooner than this would exceed the rate at which the peer wants to be spoken to. */
+  get pacedMs(): number {
+    return this.#lastPingMs + this.#limits.txIntervalMs;
   }
 
   /** Earliest time at which missing answers mean something: one RTO after the question. Needs `isAsked`. */

@@ -35,7 +35,7 @@ export class Receiver {
 
   answer(flags: number, seq: number, timestamp: number, nowMs: number): void {
     const { announcer, peer, questions, stats, transmitter } = this.#parts;
-    if (this.#answersProbe(flags, seq)) return;
+    if (this.#answersProbe(flags, seq, nowMs)) return;
     const isProbe = (flags & Flag.Probe) !== 0;
     const rttMs = questions.answered(seq, timestamp, transmitter.wireTime(nowMs), isProbe, nowMs);
     if (rttMs === UNMATCHED) {
@@ -61,13 +61,13 @@ export class Receiver {
   }
 
   /** An answer to our business probe, whose flags are the outcome. */
-  #answersProbe(flags: number, seq: number): boolean {
+  #answersProbe(flags: number, seq: number, nowMs: number): boolean {
     const { announcer, stats } = this.#parts;
     const { business } = this.#duty;
     if (business === undefined) return false;
     const isChecked = (flags & Flag.Probe) !== 0;
     const said = isChecked ? ((flags & Flag.Degraded) === 0 ? 'ok' : 'failed') : 'unknown';
-    const outcome = business.answered(seq, said);
+    const outcome = business.answered(seq, said, nowMs);
     if (outcome === undefined) return false;
     stats.pongsMatched++;
     if (!isChecked) this.#peerLevel((flags & Flag.Degraded) !== 0);

@@ -3,7 +3,7 @@
  * them (alpha 1/8, beta 1/4, K 4). The time-out bounds how long an answer may take before its absence means
  * something; it is kept within 200..60 000 ms and is 1 000 ms until the first sample.
  */
-const INITIAL_RTO_MS = 1_000;
+export const INITIAL_RTO_MS = 1_000;
 const MIN_RTO_MS = 200;
 const MAX_RTO_MS = 60_000;
 /** Clock granularity G of the RFC: wire timestamps count whole milliseconds. */

@@ -54,9 +54,12 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   readonly #announcer: Announcer;
   readonly #duty: Duty;
   readonly #receiver: Receiver;
-  readonly #judge: Judge;
+  /** Knows what speaks for and against the peer. */
+  readonly judge: Judge;
   /** A new link must be heard by then; Infinity once it was. */
   #hearByMs = Infinity;
+  /** Life ended a suspicion: it is suspected anew sooner than a slow answer to the probes would have been judged. */
+  #hasHastened = false;
   /** When our own pause of reading is worth telling. */
   #tellPauseAtMs = Infinity;
 
@@ -80,7 +83,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     this.#duty = new Duty(parts, random);
     this.departure = new Departure(this, parts, this.#duty);
     this.#receiver = new Receiver(this, this.departure, parts, this.#duty);
-    this.#judge = new Judge(this, parts, this.#duty);
+    this.judge = new Judge(this, parts, this.#duty);
     this.recorder = transmitter.recorder = policy.record ? new FlightRecorder() : undefined;
     this.advice = policy.advice ? new Advice(limits) : undefined;
   }
@@ -114,9 +117,10 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   /** A deadline has moved earlier since this was last asked: arm anew. */
   takeHastened(): boolean {
     const { agreement } = this.#duty;
-    if (agreement?.hasHastened !== true) return false;
-    agreement.hasHastened = false;
-    return true;
+    const hasHastened = this.#hasHastened || agreement?.hasHastened === true;
+    this.#hasHastened = false;
+    if (agreement !== undefined) agreement.hasHastened = false;
+    return hasHastened;
   }
 
   /** The peer's DEGRADED level: alive, but its business is not well. */
@@ -246,6 +250,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     this.#silence.life(Math.ceil(nowMs));
     this.#questions.restart(Math.floor(nowMs));
     this.#duty.business?.forget(Math.floor(nowMs));
+    this.#duty.agreement?.readAgain(Math.floor(nowMs));
     this.move(this.#silence.heard ? 'resume' : 'resume-unheard');
   }
 
@@ -289,7 +294,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     if (now >= this.#tellPauseAtMs) this.#tellPause(now);
     const judgedMs = Math.floor(readUpToMs);
     if (this.#isJudgementDue(judgedMs)) this.#judgeNow(judgedMs, nowMs);
-    else if (now >= this.departure.byMs) this.#judge.finish('local');
+    else if (now >= this.departure.byMs) this.judge.finish('local');
     this.#duty.perform(this.state, now, nowMs, polled);
     return this.deadline(nowMs);
   }
@@ -297,7 +302,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   /** When `wake` wants to be called next, ms; Infinity when nothing is planned. */
   deadline(nowMs: number): number {
     if (this.state === 'closed') return Infinity;
-    const judge = Math.min(this.#judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.departure.byMs);
+    const judge = Math.min(this.judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.departure.byMs);
     return Math.min(judge, this.#tellPauseAtMs, this.#silence.lookAtMs, this.#duty.nextMs);
   }
 
@@ -311,6 +316,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     if (this.#silence.isCondemned) this.#avert();
     this.#silence.heard = true;
     this.#hearByMs = Infinity;
+    this.#hasHastened = true;
     this.move('life');
     this.#announcer.life(silentMs);
   }
@@ -323,21 +329,24 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   // ---- judging -----------------------------------------------------------
 
   #isJudgementDue(now: number): boolean {
-    return now >= this.#judge.atMs(now) || now >= this.#hearByMs;
+    return now >= this.judge.atMs(now) || now >= this.#hearByMs;
   }
 
   /** What is due may be refuted by what waits in the sockets. */
   #needsPoll(now: number): boolean {
-    if (!this.#isJudgementDue(now)) return now >= this.#silence.lookAtMs || now >= this.#duty.missingAtMs;
+    if (!this.#isJudgementDue(now)) {
+      const askAtMs = this.policy.role === 'responder' ? Infinity : this.#silence.askAtMs;
+      return now >= Math.min(this.#silence.lookAtMs, this.#duty.missingAtMs, askAtMs);
+    }
     this.#silence.condemn(now);
     return true;
   }
 
   #judgeNow(now: number, nowMs: number): void {
-    if (this.#judge.grants(now, nowMs)) {
+    if (this.judge.grants(now, nowMs)) {
       if (now >= this.#hearByMs) this.#hearByMs = this.#silence.graceUntilMs;
     } else if (now >= this.#hearByMs) this.#giveUp();
-    else this.#judge.judge(now);
+    else this.judge.judge(now);
   }
 
   #tellStall(stalledMs: number, nowMs: number): void {

@@ -109,9 +109,14 @@ export class Silence {
   /**
    * When a silent peer must be asked although the host's own writes have taken over our duty: without a question no
    * later than this a verdict would come later than published, and one who only answers would be suspect for nothing.
+   * It waits until the peer wants to be spoken to again, but not until suspicion, nor for two intervals.
    */
   get askAtMs(): number {
-    return this.#questions.isAsking ? Infinity : this.lastRxMs + this.#limits.rxIntervalMs;
+    if (this.#questions.isAsking) return Infinity;
+    const { rxIntervalMs, suspectMs } = this.#limits;
+    const latestMs =
+      this.lastRxMs + Math.max(rxIntervalMs, Math.min(suspectMs, 2 * rxIntervalMs) - this.#tickMs);
+    return Math.min(Math.max(this.lastRxMs + rxIntervalMs, this.#questions.pacedMs), latestMs);
   }
 
   /** A verdict is due but the peer was never asked, and can be. */
@@ -122,6 +127,11 @@ export class Silence {
   /** When to look at a blocked queue again; Infinity while nothing waits. */
   get lookAtMs(): number {
     return this.#watch === undefined ? Infinity : this.#watch.lookedMs + this.#lookEveryMs;
+  }
+
+  /** When the queue that waits for the kernel last moved, ms; -Infinity: none waits. */
+  get writeProgressMs(): number {
+    return this.#watch?.progressMs ?? -Infinity;
   }
 
   get cause(): Cause {

@@ -4,6 +4,7 @@ import { isRight, judgeKind, TICK_MS } from '../../src/cli/demo/judgement.ts';
 import { Peer } from '../../src/cli/demo/peer.ts';
 import { castOf, KINDS, type KindName } from '../../src/cli/demo/scenario.ts';
 import { renderTable, summaryTable } from '../../src/cli/demo/table.ts';
+import type { Diagnosis, Evidence } from '../../src/net/diagnosis/evidence.ts';
 import type { Link } from '../../src/net/types.ts';
 import type { Cause } from '../../src/session/causes.ts';
 import { CommandUnderTest, objectsOf } from './command.ts';
@@ -16,6 +17,8 @@ interface Story {
   silentMs?: number;
   suspected?: boolean;
   recovered?: boolean;
+  /** Of the diagnosis's evidence. */
+  source?: Evidence['source'];
 }
 
 /** A peer whose link has a limit D of 1 500 ms and a detection time of 2 000 ms, after this story. */
@@ -27,7 +30,10 @@ function peerOf(name: KindName, story: Story): Peer {
   peer.recovered = story.recovered === true;
   if (cause !== undefined) peer.ended = { cause, atMs: 5_000 + afterMs };
   if (cause !== undefined && silentMs !== undefined) {
-    peer.verdict = { cause, silentMs, limitMs: 1_500, detectionTimeMs: 2_000, detectionBoundMs: 3_000 };
+    const { source = 'tcp-info' } = story;
+    const diagnosis = { cause, evidence: { source } } as Diagnosis;
+    const bounds = { limitMs: 1_500, detectionTimeMs: 2_000, detectionBoundMs: 3_000 };
+    peer.verdict = { cause, silentMs, diagnosis, ...bounds };
   }
   return peer;
 }
@@ -61,12 +67,19 @@ describe('the judgement', () => {
       false,
     ],
     ['a frozen link that lives on', 'frozen', {}, false],
-    ['a verdict at D', 'frozen', { cause: 'link-dead', silentMs: 1_500 }, true],
-    ['a verdict before D', 'frozen', { cause: 'link-dead', silentMs: 1_499 }, false],
-    ['a verdict at the bound', 'frozen', { cause: 'link-dead', silentMs: 2_000 + TICK_MS + 7 }, true],
-    ['a verdict past the bound', 'frozen', { cause: 'link-dead', silentMs: 2_000 + TICK_MS + 8 }, false],
+    ['a verdict at D', 'frozen', { cause: 'process-hung', silentMs: 1_500 }, true],
+    ['a verdict before D', 'frozen', { cause: 'process-hung', silentMs: 1_499 }, false],
+    ['a verdict at the bound', 'frozen', { cause: 'process-hung', silentMs: 2_000 + TICK_MS + 7 }, true],
+    ['a verdict past the bound', 'frozen', { cause: 'process-hung', silentMs: 2_000 + TICK_MS + 8 }, false],
     ['the wrong cause', 'frozen', { cause: 'never-answered', silentMs: 1_600 }, false],
-    ['a frozen link closed without a verdict', 'frozen', { cause: 'link-dead' }, false],
+    [
+      'what the clocks alone can know',
+      'frozen',
+      { cause: 'link-dead', silentMs: 1_600, source: 'clocks' },
+      true,
+    ],
+    ['the kernel asked in vain', 'frozen', { cause: 'link-dead', silentMs: 1_600, source: 'proc' }, false],
+    ['a frozen link closed without a verdict', 'frozen', { cause: 'process-hung' }, false],
     ['a reset found at 107 ms', 'reset', { cause: 'peer-unreachable', afterMs: 107 }, true],
     ['a reset found at 108 ms', 'reset', { cause: 'peer-unreachable', afterMs: 108 }, false],
     ['a reset found by silence', 'reset', { cause: 'peer-unreachable', afterMs: 50, silentMs: 50 }, false],
@@ -77,19 +90,19 @@ describe('the judgement', () => {
   });
 
   test('a process that was late itself is held to the bound it publishes for that', () => {
-    const late = (silentMs: number) => peerOf('frozen', { cause: 'link-dead', silentMs });
+    const late = (silentMs: number) => peerOf('frozen', { cause: 'process-hung', silentMs });
     expect([isRight(late(2_110), 99), isRight(late(2_109), 99)]).toEqual([false, true]);
     expect([isRight(late(3_101), 100), isRight(late(3_100), 100)]).toEqual([false, true]);
   });
 
   test('counts and bounds make the row, and a failure shows in the table', () => {
     const peers = [
-      peerOf('frozen', { cause: 'link-dead', afterMs: 1_200, silentMs: 1_510 }),
-      peerOf('frozen', { cause: 'link-dead', afterMs: 1_400, silentMs: 1_505 }),
+      peerOf('frozen', { cause: 'process-hung', afterMs: 1_200, silentMs: 1_510 }),
+      peerOf('frozen', { cause: 'process-hung', afterMs: 1_400, silentMs: 1_505 }),
       peerOf('frozen', {}),
     ];
     const row = judgeKind(kind('frozen'), peers, 0);
-    expect(row).toMatchObject({ links: 3, right: 2, seen: '2 dead, link-dead, 1 up' });
+    expect(row).toMatchObject({ links: 3, right: 2, seen: '2 dead, process-hung, 1 up' });
     expect([row.minAfterMs, row.maxAfterMs, row.maxSilentMs]).toEqual([1_200, 1_400, 1_510]);
     expect(summaryTable([row])).toContain('FAIL (1 wrong)');
     expect(summaryTable([judgeKind(kind('frozen'), peers.slice(0, 2), 0)])).toContain('PASS');

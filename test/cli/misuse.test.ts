@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CommandUnderTest } from './command.ts';
 
-const COMMANDS = ['serve', 'ping', 'load', 'decode', 'encode', 'demo'];
+const COMMANDS = ['serve', 'ping', 'load', 'decode', 'encode', 'demo', 'doctor'];
 
 const command = new CommandUnderTest();
 beforeAll(() => command.build());
@@ -39,6 +39,17 @@ const USAGE: [args: string, message: RegExp][] = [
   ['serve --tls', /needs --cert and --key/],
   ['demo --links 5', /20 to 5000/],
   ['demo --interval 10s', /100 ms to 5 s/],
+  ['doctor -i 99ms', /100 ms to/],
+  ['doctor --preset wan', /Allowed choices are lan, /],
+  ['doctor --path lan', /Expected nat, balancer-350, .* or a duration/],
+  ['doctor --path 5', /needs a unit/],
+  ['doctor --user-timeout 99ms', /100 ms to/],
+  ['doctor --keepalive-count 128', /1 to 127/],
+  ['doctor --keepalive-idle 10h', /0 ms to 9\.1 h/],
+  ['doctor --no-keepalive --keepalive-idle 5s', /--no-keepalive excludes/],
+  ['doctor --server-min 0', /1 ms to/],
+  ['doctor --links 0', /1 to 10000000/],
+  ['doctor extra', /too many arguments/],
   ['decode zz', /not hexadecimal: "z" at character 1/],
   ['decode 484', /half a byte/],
   ['decode --file /nonexistent', /cannot be read: ENOENT/],

@@ -146,7 +146,7 @@ describe.concurrent('serve and ping', () => {
     second.server.child.kill('SIGKILL');
     expect(dead.code).toBe(1);
     expect(dead.stdout).toMatch(
-      /^suspect: silent for \d+ ms, dead at 900 ms\n(.*\n)*dead \(link-dead\): silent for/m,
+      /^suspect: silent for \d+ ms, dead at 900 ms\n(.*\n)*dead \(process-hung\): silent for/m,
     );
   });
 

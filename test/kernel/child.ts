@@ -22,7 +22,9 @@ export class Child {
     this.name = name;
     this.#process = spawn('ip', ['netns', 'exec', namespace, ...program], { env, stdio: 'pipe' });
     this.#ended = new Promise((resolve) => {
-      this.#process.once('error', (error) => this.#note({ event: 'error', detail: { message: error.message } }));
+      this.#process.once('error', (error) =>
+        this.#note({ event: 'error', detail: { message: error.message } }),
+      );
       this.#process.once('close', (status, signal) => {
         this.#isOver = true;
         this.#note({ event: 'exit', detail: { status, signal } });
@@ -86,8 +88,8 @@ export class Child {
   }
 
   #read(line: string): void {
-    if (!line.startsWith('{')) return this.#print(line);
-    this.#keep(JSON.parse(line) as Happening);
+    if (line.startsWith('{')) this.#keep(JSON.parse(line) as Happening);
+    else this.#print(line);
   }
 
   #print(line: string): void {

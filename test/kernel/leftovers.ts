@@ -46,7 +46,7 @@ export async function removeOrphans(): Promise<number> {
 }
 
 /** Process ids come round again: it has to be a lab that has this one. */
-async function isLab(pid: number): Promise<boolean> {
+export async function isLab(pid: number): Promise<boolean> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('kernel/main');
   } catch {

@@ -44,8 +44,8 @@ export class Network {
   }
 
   /** Set a kernel parameter (`net/ipv4/ip_forward`) of a host. */
-  async set(host: HostName, parameter: string, value: number): Promise<void> {
-    await this.run(host, 'sh', '-c', `echo ${value} > /proc/sys/${parameter}`);
+  async set(host: HostName, parameter: string, value: number | string): Promise<void> {
+    await this.run(host, 'sh', '-c', `echo '${value}' > /proc/sys/${parameter}`);
   }
 
   /** Idempotent; ends whatever still runs in it. */

@@ -34,7 +34,8 @@ export function obey(commands: Commands): void {
   lines.on('line', (line) => {
     const [name = '', argument] = line.split(' ');
     const command = commands[name];
-    if (command === undefined) throw new RangeError(`command must be one of ${Object.keys(commands)}, got ${line}`);
+    if (command === undefined)
+      throw new RangeError(`command must be one of ${Object.keys(commands)}, got ${line}`);
     say('obeys', { command: line });
     command(Number(argument));
   });

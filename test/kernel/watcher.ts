@@ -2,7 +2,7 @@
  * The near end of a lab link: connects with heartbeats, and says everything its hub tells, with what the link
  * promises at that moment. Runs in the namespace of its host.
  */
-import { connectHeartbeat, type ConnectOptions } from '../../src/client/connect.ts';
+import { type ConnectOptions, connectHeartbeat } from '../../src/client/connect.ts';
 import { HeartbeatHub } from '../../src/net/hub.ts';
 import type { Link } from '../../src/net/types.ts';
 import { lengthPrefixedFrame, lengthPrefixedFrameLength } from '../../src/server/length-prefix.ts';
@@ -47,6 +47,7 @@ obey({
   write: (bytes) => link?.write(lengthPrefixedFrame(Buffer.alloc(bytes))),
 });
 
+say('dials');
 try {
   link = await connectHeartbeat({
     ...options,

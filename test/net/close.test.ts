@@ -34,7 +34,7 @@ describe.each(MODES)('the peer ends, %s', (name, options) => {
   test('FIN without a word is peer-closed, and our side is ended too', async () => {
     const { log, link, peer } = await linked(options());
     peer.socket.end();
-    expect(await log.closed(link)).toEqual({ cause: 'peer-closed' });
+    expect(await log.closed(link)).toMatchObject({ cause: 'peer-closed' });
     await peer.ended();
     expect(log.names(link)).toEqual(['up', 'closed']);
   });
@@ -75,7 +75,7 @@ describe.each(MODES)('the peer ends, %s', (name, options) => {
   test('FIN in the middle of a heartbeat is peer-closed, not damage', async () => {
     const { log, link, peer } = await linked(options());
     peer.socket.end(peer.frame(0).subarray(0, 9));
-    expect(await log.closed(link)).toEqual({ cause: 'peer-closed' });
+    expect(await log.closed(link)).toMatchObject({ cause: 'peer-closed' });
   });
 });
 
@@ -119,7 +119,7 @@ describe('we end', () => {
     await settle(100);
     peer.socket.resume();
     await eventually(() => peer.hostBytes === 60 * frame.length, 'all bytes');
-    expect(await log.closed(link)).toEqual({ cause: 'peer-closed' });
+    expect(await log.closed(link)).toMatchObject({ cause: 'peer-closed' });
   });
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { FrameBuffer } from '../../src/net/frame-buffer.ts';
 import { defaultHub } from '../../src/net/hub.ts';
-import { causeOfSocketError } from '../../src/net/socket-errors.ts';
+import { causeOfSocketError, textOfSocketError } from '../../src/net/socket-errors.ts';
 import { ProbeBudget } from '../../src/session/probe-budget.ts';
 import { encodeFrame } from '../../src/wire/frame.ts';
 
@@ -63,13 +63,46 @@ describe('socket errors', () => {
     ['EHOSTUNREACH', 'peer-unreachable'],
     ['ETIMEDOUT', 'link-dead'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'protocol-error'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'protocol-error'],
     ['EPROTO', 'protocol-error'],
-    ['ENOTFOUND', 'unknown'],
+    ['ENOENT', 'peer-unreachable'],
+    ['ENOTFOUND', 'name-unresolved'],
+    ['EAI_AGAIN', 'name-unresolved'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'untrusted'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'untrusted'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'untrusted'],
+    ['CERT_HAS_EXPIRED', 'untrusted'],
+    ['EMFILE', 'unknown'],
     [undefined, 'unknown'],
   ])('%s is %s', (code, cause) => {
-    expect(causeOfSocketError(Object.assign(new Error('x'), code && { code }))).toBe(cause);
+    expect(causeOfSocketError(code)).toBe(cause);
   });
+});
+
+test.each<[error: object, text: string]>([
+  [
+    {
+      code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+      message:
+        '809C88A3637F0000:error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required:../a.c:1:x\n',
+    },
+    'TLS: alert certificate required',
+  ],
+  [
+    {
+      code: 'EPROTO',
+      message: 'write EPROTO 80:error:0A00010B:SSL routines:get_record:wrong version number:../a.c:3:\n',
+    },
+    'the other side does not speak TLS',
+  ],
+  [{ code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND a.b', hostname: 'a.b' }, 'no host is named a.b'],
+  [
+    { code: 'EAI_AGAIN', message: 'getaddrinfo EAI_AGAIN a.b', hostname: 'a.b' },
+    'no name server answers about a.b',
+  ],
+  [{ code: 'ENOENT', message: 'connect ENOENT /s', address: '/s' }, 'there is no socket /s'],
+  [{ code: 'ECONNRESET', message: 'read ECONNRESET' }, 'read ECONNRESET'],
+])('%j reads: %s', (error, text) => {
+  expect(textOfSocketError(error as NodeJS.ErrnoException)).toBe(text);
 });
 
 test('defaultHub is one per process', () => {

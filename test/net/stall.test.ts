@@ -75,7 +75,7 @@ test('F1-F4: blocked for 3 x the time-out with 2 000 links: none killed; those t
   expect(order[lateBefore]).toBe('self-late');
   for (const link of mortal) {
     const [dead] = log.of('dead', link);
-    expect(dead!.detail.cause).toBe('link-dead');
+    expect(dead!.detail.cause).toBe('process-hung');
     // F4: within what is published, counted from when we could listen again; slack for a loaded machine.
     expect(dead!.atMs - endedMs).toBeLessThanOrEqual((boundsMs.get(link) ?? 0) + 500);
   }

@@ -96,7 +96,7 @@ describe('F11: a peer that stops reading', () => {
     const runs = await Promise.all(KINDS.map((kind) => crawl(log, kind, { intervalMs: 300 }, 0)));
     for (const { reader } of runs) reader.bytesPerSecond = 0;
     await eventually(() => log.of('closed').length === 2, 'both closed');
-    for (const { link } of runs) expect(await log.closed(link)).toEqual({ cause: 'peer-not-reading' });
+    for (const { link } of runs) expect(await log.closed(link)).toMatchObject({ cause: 'peer-not-reading' });
   });
 });
 
@@ -112,7 +112,7 @@ describe('F7: a black hole with steady writes', () => {
     await eventually(() => link.stats().rttMs >= 0, 'a first answer');
     peer.socket.pause();
     const [dead] = [await log.next('dead', link)];
-    expect(dead.detail.cause).toBe('link-dead');
+    expect(dead.detail.cause).toBe('process-hung'); // the kernel behind it still acknowledges
     expect(dead.detail.silentMs).toBeGreaterThanOrEqual(600);
     // The published bound; twice that for a loaded machine.
     expect(dead.detail.silentMs).toBeLessThanOrEqual(2 * link.detectionBoundMs);

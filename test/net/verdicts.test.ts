@@ -62,7 +62,7 @@ describe('a peer that is silenced, its socket left open', () => {
         expect(afterMs).toBeLessThanOrEqual(link.detectionTimeMs + TICK_MS);
         expect(dead?.detail).toMatchObject({ cause: 'link-dead', limitMs: 3_000 });
         expect(dead?.detail.silentMs).toBeGreaterThanOrEqual(3_000);
-        expect(await log.closed(link)).toEqual({ cause: 'link-dead' });
+        expect(await log.closed(link)).toMatchObject({ cause: 'link-dead' });
         expect(link.socket.destroyed).toBe(true);
         expect(peer.pings.length).toBeGreaterThanOrEqual(3); // it was asked
       }
@@ -187,7 +187,7 @@ describe('teardown', () => {
     new RawPeer(connected, { answers: false });
     const link = hub.attach(accepted, OPTIONS);
     await time.pass(5_000);
-    expect(await link.whenClosed()).toEqual({ cause: 'never-answered' });
+    expect(await link.whenClosed()).toMatchObject({ cause: 'never-answered' });
     expect(await link.whenUp()).toBe(false);
     expect(hub.stats().dead).toBe(1);
   });
@@ -251,7 +251,7 @@ describe('teardown', () => {
     await world.time.pass(100);
     peer.answers = false;
     await world.time.pass(6_000);
-    expect(world.log.of('closed', link).map(({ detail }) => detail)).toEqual([{ cause: 'link-dead' }]);
+    expect(world.log.of('closed', link).map(({ detail }) => detail)).toMatchObject([{ cause: 'link-dead' }]);
   });
 });
 

@@ -25,7 +25,7 @@ const WELCOME = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^dist\/.+\.(js|d\.ts)$/,
   /^dist\/THIRD-PARTY-LICENSES\.txt$/,
-  /^spec\/HB1\.md$/,
+  /^spec\/(HB1|DIAGNOSIS)\.md$/,
   /^spec\/vectors\/(.+\.json|SHA256SUMS)$/,
 ];
 const EXPECTED = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/cli/main.js', 'spec/HB1.md'];

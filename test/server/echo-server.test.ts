@@ -314,7 +314,7 @@ describe('close', () => {
     expect(hub.stats().links).toBe(1);
     other.send(Flag.AckRequest);
     await other.seen(2, Flag.Ack);
-    expect(hub.listenerCount('closed')).toBe(1);
+    expect(hub.observers.size).toBe(1);
   });
 
   test('a connection to a server whose hub was closed by its owner is dropped, and nothing falls', async () => {

@@ -183,7 +183,7 @@ describe('BusinessProbe', () => {
     expect(probe.overdue(6234)).toBe('hung');
     expect(probe.overdue(6235)).toBeUndefined();
     expect([probe.nextMs, probe.isWaiting, probe.failures]).toEqual([61_234, false, 1]);
-    expect(probe.answered(7, 'ok')).toBeUndefined();
+    expect(probe.answered(7, 'ok', 0)).toBeUndefined();
   });
 });
 

@@ -84,17 +84,65 @@ const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<Cohere
     'warning',
     'first-life-short',
     'firstLifeMs',
-    { firstLifeMs: 15_000 },
-    { firstLifeMs: 14_999 },
-    ['14999', '15000'],
+    { firstLifeMs: 1_000 },
+    { firstLifeMs: 999 },
+    ['999', '1000 ms'],
   ],
   [
     'warning',
     'kernel-first',
     'keepAlive',
     { keepAlive },
-    { keepAlive: { ...keepAlive, idleMs: 14_999 } },
-    ['14999 + 5000 x 6 = 44999 ms', '45000'],
+    { keepAlive: { ...keepAlive, idleMs: 14_000 } },
+    ['14000 + 5000 x 6 = 44000 ms', '45000'],
+  ],
+  [
+    'error',
+    'keepalive-seconds',
+    'keepAlive.idleMs',
+    { keepAlive: { ...keepAlive, idleMs: 32_767_000 } },
+    { keepAlive: { ...keepAlive, idleMs: 32_768_000 } },
+    ['32767000', 'counts seconds', 'got 32768000'],
+  ],
+  [
+    'error',
+    'keepalive-seconds',
+    'keepAlive.intervalMs',
+    { keepAlive: { ...keepAlive, intervalMs: 1_000, count: 30 } },
+    { keepAlive: { ...keepAlive, intervalMs: 999, count: 99 } },
+    ['7200 s', 'got 999'],
+  ],
+  [
+    'error',
+    'keepalive-seconds',
+    'keepAlive.idleMs',
+    { keepAlive: false },
+    { keepAlive: { ...keepAlive, idleMs: 0, count: 99 } },
+    ['keepAlive false', 'got 0'],
+  ],
+  [
+    'error',
+    'user-timeout-zero',
+    'userTimeoutMs',
+    { userTimeoutMs: false },
+    { userTimeoutMs: 0 },
+    ['say false'],
+  ],
+  [
+    'warning',
+    'user-timeout-first',
+    'userTimeoutMs',
+    { userTimeoutMs: 60_000 },
+    { userTimeoutMs: 59_999 },
+    ['59999', '(60000)', 'the kernel decides'],
+  ],
+  [
+    'warning',
+    'user-timeout-replaces-count',
+    'userTimeoutMs',
+    { userTimeoutMs: 65_000, keepAlive: { idleMs: 50_000, intervalMs: 5_000, count: 3 } },
+    { userTimeoutMs: 65_001, keepAlive: { idleMs: 50_000, intervalMs: 5_000, count: 3 } },
+    ['65001', 'keepAlive.count 3', 'after 70000 ms, not 65000'],
   ],
   [
     'warning',
@@ -122,6 +170,7 @@ describe('coherence', () => {
       checkCoherence({
         ...SOUND,
         keepAlive: false,
+        userTimeoutMs: false,
         pathIdleLimitMs: Infinity,
         probeEveryMs: Infinity,
         probeLimitMs: Infinity,
@@ -132,7 +181,7 @@ describe('coherence', () => {
   });
 
   it('tells all of it, errors first', () => {
-    const found = checkCoherence({ intervalMs: 400_000, deadAfter: 1, tickMs: 40_001, firstLifeMs: 10_000 });
+    const found = checkCoherence({ intervalMs: 400_000, deadAfter: 1, tickMs: 40_001, firstLifeMs: 999 });
     expect(found.map(({ code }) => code)).toEqual([
       'tick-too-coarse',
       'path-idle-limit',
@@ -140,6 +189,29 @@ describe('coherence', () => {
       'detection-too-long',
       'first-life-short',
     ]);
+  });
+
+  it.each([
+    [
+      { preset: 'lan' },
+      TypeError,
+      /^given\.preset must be a known option \(intervalMs, deadAfter, .*got "unknown"/,
+    ],
+    [{}, TypeError, /^intervalMs must be a number, got undefined/],
+    [{ intervalMs: 1_000 }, TypeError, /^deadAfter must be a number, got undefined/],
+    [{ intervalMs: '1s', deadAfter: 3 }, TypeError, /^intervalMs must be a number, got "1s"/],
+    [{ intervalMs: Number.NaN, deadAfter: 3 }, RangeError, /^intervalMs must be .*got NaN/],
+    [{ ...SOUND, firstLifeMs: null }, TypeError, /^firstLifeMs must be a number, got null/],
+    [{ ...SOUND, keepAlive: true }, TypeError, /^keepAlive must be false or an object, got true/],
+    [{ ...SOUND, keepAlive: null }, TypeError, /^keepAlive must be false or an object, got null/],
+    [{ ...SOUND, keepAlive: { idleMs: 1 } }, TypeError, /^keepAlive\.intervalMs must be a number/],
+    [{ ...SOUND, userTimeoutMs: true }, TypeError, /^userTimeoutMs must be a number, got true/],
+    [null, TypeError, /^given must be an object/],
+    [undefined, TypeError, /^given must be an object/],
+  ])('%j, as JavaScript may pass it, is refused by name and value', (given, kind, message) => {
+    const check = (): unknown => checkCoherence(given as never);
+    expect(check).toThrow(kind);
+    expect(check).toThrow(message);
   });
 
   it('knows the idle limits of common middleboxes', () => {

@@ -8,6 +8,7 @@
  * die, and if the silence lasts it must.
  */
 import type { ConnectionPlan, FaultPlan, Plan, Side } from './plan.ts';
+import { extremesOf } from './rates.ts';
 
 interface Disruption {
   readonly fromMs: number;
@@ -19,6 +20,8 @@ const SLACK_MS = 30;
 
 /** Does the peer that `side` observes send of its own accord, or does it only answer? */
 function onlyAnswers(connection: ConnectionPlan, side: Side): boolean {
+  // Until they have agreed, whoever is slower than the other expects is judged by its answers.
+  if (connection.negotiation !== undefined) return true;
   return side === 'near' && connection.peer !== 'full';
 }
 
@@ -39,7 +42,7 @@ function byFault(plan: Plan, fault: FaultPlan, index: number, side: Side): numbe
   if (kind === 'black-hole' || kind === towards) return forMs;
   if (kind === 'lose-there' || kind === 'lose-back') return answersOnly ? forMs : 0;
   if (kind === 'reset') return Number.POSITIVE_INFINITY;
-  if (kind === 'damage-back') return side === 'near' ? 1.1 * connection.intervalMs : 0;
+  if (kind === 'damage-back') return side === 'near' ? 1.1 * extremesOf(connection, side).mostIntervalMs : 0;
   if (kind === 'pause') return fault.side !== side && answersOnly ? forMs : 0;
   return 0;
 }
@@ -70,9 +73,9 @@ function disruptionsOf(plan: Plan, index: number, side: Side, forgottenMs: numbe
 export function mayDie(plan: Plan, index: number, side: Side, atMs: number, forgottenMs: number): boolean {
   const connection = plan.connections[index] as ConnectionPlan;
   if (connection.peer === 'swallow') return true;
-  const multiplier = side === 'near' ? connection.deadAfter : connection.farDeadAfter;
-  const deadMs = multiplier * connection.intervalMs;
-  const room = deadMs - connection.intervalMs - connection.rttMs - 2 * connection.jitterMs - SLACK_MS;
+  const { leastIntervalMs, leastMultiplier, longestDeadMs: deadMs } = extremesOf(connection, side);
+  const room =
+    (leastMultiplier - 1) * leastIntervalMs - connection.rttMs - 2 * connection.jitterMs - SLACK_MS;
   let sumMs = 0;
   let endMs = Number.NEGATIVE_INFINITY;
   for (const { fromMs, forMs } of disruptionsOf(plan, index, side, forgottenMs)) {

@@ -3,7 +3,8 @@
  * the protocol promises to survive), the faults go far beyond; what must be survived is decided elsewhere.
  */
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import type { ConnectionPlan, FaultKind, FaultPlan, PeerKind, Plan, TrafficPlan } from './plan.ts';
+import type { ConnectionPlan, FaultKind, FaultPlan, PeerKind, Plan, Side, TrafficPlan } from './plan.ts';
+import type { RateChangePlan } from './rates.ts';
 
 const INTERVALS_MS = [100, 200, 500, 1_000, 5_000, 15_000];
 const MULTIPLIERS = [1, 2, 2, 3, 3, 3, 5];
@@ -80,7 +81,44 @@ export function generatePlan(seed: number): Plan {
   if (dice.chance(0.15)) faults.push(...nearMiss(dice, connections[0] as ConnectionPlan, lengthMs));
   faults.sort((a, b) => a.atMs - b.atMs);
   const withTraffic = connections.map((plan) => ({ ...plan, traffic: traffic(dice, plan, lengthMs) }));
-  return { seed, lengthMs, connections: withTraffic, faults };
+  const agreeing = withTraffic.map((plan) =>
+    plan.peer === 'full' && dice.chance(0.5) ? negotiating(dice, plan, lengthMs) : plan,
+  );
+  return { seed, lengthMs, connections: agreeing, faults };
+}
+
+/** Both ends have wishes, and change them, at times of their own and sometimes at the same. */
+function negotiating(dice: Dice, plan: ConnectionPlan, lengthMs: number): ConnectionPlan {
+  const { intervalMs } = plan;
+  const anInterval = (): number => Math.max(100, intervalMs * dice.among([0.5, 1, 1, 2, 4, 10]));
+  const far = dice.chance(0.85) ? 'too' : 'mute';
+  const farIntervalMs = far === 'too' ? anInterval() : intervalMs;
+  const instants = Array.from({ length: dice.whole(0, 3) }, () => dice.whole(0, Math.floor(lengthMs * 0.8)));
+  const changes = instants.flatMap((atMs) => {
+    const change = (by: Side, laterMs: number): RateChangePlan => ({
+      by,
+      atMs: atMs + laterMs,
+      desiredMinTxMs: anInterval(),
+      requiredMinRxMs: dice.chance(0.5) ? 100 : anInterval(),
+      detectMultiplier: dice.among([2, 3, 3, 5]),
+    });
+    if (far === 'mute' || dice.chance(0.4)) return [change('near', 0)];
+    if (dice.chance(0.4)) return [change('far', 0)];
+    return [change('near', 0), change('far', dice.whole(0, 2 * plan.rttMs + 20))];
+  });
+  const shortestMs = Math.min(
+    intervalMs,
+    farIntervalMs,
+    ...changes.map(({ desiredMinTxMs }) => desiredMinTxMs),
+  );
+  return {
+    ...plan,
+    deadAfter: Math.max(2, plan.deadAfter),
+    farDeadAfter: Math.max(2, plan.farDeadAfter),
+    rttMs: Math.min(plan.rttMs, Math.floor(0.4 * shortestMs)),
+    jitterMs: Math.min(plan.jitterMs, Math.floor(0.05 * shortestMs)),
+    negotiation: { far, farIntervalMs, changes },
+  };
 }
 
 function connection(dice: Dice, baseMs: number): ConnectionPlan {

@@ -11,6 +11,7 @@ import { mayDie } from './excuses.ts';
 import { type End, later, strike } from './faults.ts';
 import { type Invariant, Observer } from './observer.ts';
 import type { ConnectionPlan, FaultPlan, Plan, Side, TrafficPlan } from './plan.ts';
+import { intervalOf, type RateChangePlan } from './rates.ts';
 import { hostFrame } from './wire-reader.ts';
 
 export interface Violation {
@@ -28,7 +29,20 @@ export interface HistoryResult {
 
 /** Time to say goodbye at the end: a polite end waits a second for the other side. */
 const FAREWELL_MS = 5_000;
-const TOLD = ['up', 'suspect', 'recovered', 'dead', 'leaving', 'degraded', 'write-stall', 'one-way'] as const;
+/** Nothing is changed so near to the end that it could not be agreed on. */
+const AGREED_WITHIN_MS = 12_000;
+const TOLD = [
+  'up',
+  'suspect',
+  'recovered',
+  'dead',
+  'leaving',
+  'degraded',
+  'write-stall',
+  'one-way',
+  'negotiated',
+  'negotiation-refused',
+] as const;
 
 interface Wired {
   readonly plan: ConnectionPlan;
@@ -48,6 +62,8 @@ class History {
   readonly #near: LabProcess;
   readonly #ends = new Map<Link, End>();
   readonly #wired: Wired[] = [];
+  /** A wish was refused here: the two ends then know different values of one end. */
+  readonly #refused = new Set<Link>();
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -57,8 +73,10 @@ class History {
     plan.connections.forEach((connection, index) => {
       this.#wired.push(this.#wire(connection, index));
     });
-    for (const wired of this.#wired)
+    for (const wired of this.#wired) {
       for (const traffic of wired.plan.traffic) this.#planTraffic(wired, traffic);
+      for (const change of wired.plan.negotiation?.changes ?? []) this.#planChange(wired, change);
+    }
     for (const fault of plan.faults) this.#world.at(fault.atMs, () => this.#strike(fault));
   }
 
@@ -73,6 +91,7 @@ class History {
     for (const { observer, process } of this.#ends.values()) {
       if (observer.closed === undefined && !this.#isStopped(process)) observer.checkFound();
     }
+    if (this.#plan.faults.length === 0) for (const wired of this.#wired) this.#checkAgreement(wired);
     const closings: Promise<void>[] = [];
     for (const process of alive) process.post(() => closings.push(process.hub.close()));
     this.#world.run(FAREWELL_MS + this.#standstillLeftMs(alive));
@@ -82,6 +101,22 @@ class History {
     for (const process of alive) {
       if (process.clock.pending > 0) this.complain('6-left-behind', `${process.name} has timers left`);
     }
+  }
+
+  /** Where nothing went wrong, and no traffic stands in front of the answers, both ends know the same numbers. */
+  #checkAgreement({ plan, near, far }: Wired): void {
+    const lastMs = Math.max(0, ...(plan.negotiation?.changes ?? []).map(({ atMs }) => atMs));
+    if (plan.negotiation?.far !== 'too' || far === undefined || plan.traffic.length > 0) return;
+    if (near.observer.closed !== undefined || far.observer.closed !== undefined) return; // judged elsewhere
+    if (lastMs + AGREED_WITHIN_MS > this.#plan.lengthMs) return;
+    if (this.#refused.has(near.link)) return;
+    const [mine, its] = [near.link.stats(), far.link.stats()];
+    const pairs = [
+      [mine.txIntervalMs, its.rxIntervalMs],
+      [mine.rxIntervalMs, its.txIntervalMs],
+    ];
+    if (mine.negotiated && its.negotiated && pairs.every(([a, b]) => a === b)) return;
+    this.complain('10-disagreement', `${near.observer.name} and its peer have ${JSON.stringify(pairs)}`);
   }
 
   #checkLinks(process: LabProcess): void {
@@ -121,6 +156,8 @@ class History {
         this.#say(`${end?.observer.name} ${event} ${JSON.stringify(detail)}`);
         if (event === 'dead') end?.observer.died(detail as never);
         if (event === 'degraded') end?.observer.degraded();
+        if (event === 'negotiated') end?.observer.agreed();
+        if (event === 'negotiation-refused') this.#refused.add(link);
       });
     }
     hub.on('self-late', (_none, detail) => this.#say(`self-late ${JSON.stringify(detail)}`));
@@ -196,6 +233,8 @@ class History {
     const role = isNear || plan.peer === 'full' ? 'full' : 'responder';
     const deadAfter = isNear ? plan.deadAfter : plan.farDeadAfter;
     const phase = isNear ? plan.nearPhase : plan.farPhase;
+    const intervalMs = intervalOf(plan, side);
+    const negotiates = plan.negotiation !== undefined && (isNear || plan.negotiation.far === 'too');
     const observer = new Observer({
       name: `${side}/c${index}`,
       process,
@@ -203,17 +242,19 @@ class History {
       incoming: isNear ? connection.back : connection.there,
       outgoing: isNear ? connection.there : connection.back,
       isShared: plan.isShared,
-      intervalMs: plan.intervalMs,
+      intervalMs,
       deadAfter,
       phase,
+      negotiates,
       judges: role === 'full',
       mayDie: (atMs) => mayDie(this.#plan, index, side, atMs, connection.forgottenMs),
       complain: (invariant, text) => this.complain(invariant, text),
     });
     const host = { frameLength: hostFrameLength, outboundFrameLength: hostFrameLength, onFrame: () => {} };
     const link = process.attach(socket, {
-      intervalMs: plan.intervalMs,
+      intervalMs,
       deadAfter,
+      negotiate: negotiates,
       role,
       ask: plan.ask,
       firstPhase: phase,
@@ -224,6 +265,18 @@ class History {
     const end = { observer, link, process, socket };
     this.#ends.set(link, end);
     return end;
+  }
+
+  #planChange({ near, far }: Wired, { by, atMs, ...rates }: RateChangePlan): void {
+    const end = by === 'near' ? near : far;
+    if (end === undefined) return;
+    this.#world.at(atMs, () =>
+      end.process.post(() => {
+        if (end.observer.closed !== undefined) return;
+        this.#say(`${end.observer.name} wishes ${JSON.stringify(rates)}`);
+        end.link.setRates(rates);
+      }),
+    );
   }
 
   // ---- traffic ----------------------------------------------------------------------

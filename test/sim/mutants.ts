@@ -82,6 +82,18 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if ((this.#recent & mask) !== 0) return 'duplicate';",
     replace: '',
   },
+  {
+    name: 'sender-slows-at-poll',
+    file: 'src/session/negotiation.ts',
+    find: 'const tx = Math.min(this.mine.desiredMinTxMs, wish);',
+    replace: 'const tx = wish;',
+  },
+  {
+    name: 'receiver-shortens-at-poll',
+    file: 'src/session/negotiation.ts',
+    find: 'return Math.max(peerTx, this.mine.requiredMinRxMs, wish);',
+    replace: 'return Math.max(peerTx, wish);',
+  },
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -18,7 +18,9 @@ export type Invariant =
   | '5-host-frame-torn'
   | '6-left-behind'
   | '7-one-end'
-  | '8-send-gap';
+  | '8-send-gap'
+  | '9-unjust-cut'
+  | '10-disagreement';
 
 export type Complain = (invariant: Invariant, text: string) => void;
 
@@ -33,6 +35,8 @@ export interface ObserverOptions {
   readonly deadAfter: number;
   readonly phase: number;
   readonly judges: boolean;
+  /** The limits are what the link says has been agreed. */
+  readonly negotiates: boolean;
   /** May a verdict fall at this time? Else it is a false death. */
   mayDie(atMs: number): boolean;
   readonly complain: Complain;
@@ -54,7 +58,8 @@ export class Observer {
   /** When a host frame that we write in pieces was begun; Infinity: none is open. */
   frameOpenMs = Number.POSITIVE_INFINITY;
   readonly #options: ObserverOptions;
-  readonly #deadMs: number;
+  /** Longest interval that held for our sends since the last one. */
+  #longestTxMs = 0;
   readonly #written: WireReader;
   readonly #arrived: WireReader;
   /** Last counted byte in our kernel, or when silence began to count. */
@@ -75,7 +80,7 @@ export class Observer {
 
   constructor(options: ObserverOptions) {
     this.#options = options;
-    this.#deadMs = options.deadAfter * options.intervalMs;
+    this.#longestTxMs = options.intervalMs;
     const openMs = options.process.world.nowMs;
     this.#lifeMs = openMs + Math.floor(options.phase * options.intervalMs);
     this.#lastSentMs = openMs;
@@ -95,6 +100,24 @@ export class Observer {
 
   get #nowMs(): number {
     return this.#options.process.world.nowMs;
+  }
+
+  /** D, as it is now. */
+  get #deadMs(): number {
+    const { deadAfter, intervalMs, negotiates } = this.#options;
+    if (!negotiates || this.link === undefined) return deadAfter * intervalMs;
+    const { multiplier, rxIntervalMs } = this.link.stats();
+    return multiplier * rxIntervalMs;
+  }
+
+  get #txIntervalMs(): number {
+    const { intervalMs, negotiates } = this.#options;
+    return negotiates && this.link !== undefined ? this.link.stats().txIntervalMs : intervalMs;
+  }
+
+  /** What holds may have changed. */
+  agreed(): void {
+    this.#longestTxMs = Math.max(this.#longestTxMs, this.#txIntervalMs);
   }
 
   // ---- the wire ------------------------------------------------------------------
@@ -124,15 +147,17 @@ export class Observer {
   }
 
   #entered(bytes: Uint8Array): void {
-    const { complain, intervalMs } = this.#options;
+    const { complain } = this.#options;
     this.#written.push(bytes);
+    this.agreed();
     if (this.#written.broken !== undefined)
       complain('5-host-frame-torn', `${this.name}: ${this.#written.broken}`);
     const gapMs = this.#nowMs - this.#lastSentMs;
     const mayBeLate = !this.#options.judges || this.closed !== undefined || !this.#hasWrittenFrames;
-    if (!mayBeLate && gapMs > intervalMs + this.#hinderedMs(this.#lastSentMs)) {
-      complain('8-send-gap', `${this.name} sent nothing for ${gapMs} ms, interval ${intervalMs}`);
+    if (!mayBeLate && gapMs > this.#longestTxMs + this.#hinderedMs(this.#lastSentMs)) {
+      complain('8-send-gap', `${this.name} sent nothing for ${gapMs} ms, interval ${this.#longestTxMs}`);
     }
+    this.#longestTxMs = this.#txIntervalMs;
     this.#lastSentMs = this.#nowMs;
     this.#hasWrittenFrames = true;
   }
@@ -175,6 +200,18 @@ export class Observer {
       sumMs += Math.max(0, Math.min(stand.toMs, this.#nowMs) - Math.max(stand.fromMs, fromMs));
     }
     return sumMs;
+  }
+
+  /** Faults may follow so closely that the process never runs between. */
+  #longestStandstillMs(): number {
+    let longestMs = 0;
+    let [fromMs, toMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const stand of [...this.#options.process.standstills].sort((a, b) => a.fromMs - b.fromMs)) {
+      if (stand.fromMs > toMs) fromMs = stand.fromMs;
+      toMs = Math.max(toMs, Math.min(stand.toMs, this.#nowMs));
+      longestMs = Math.max(longestMs, toMs - fromMs);
+    }
+    return longestMs;
   }
 
   // ---- the program -------------------------------------------------------------------
@@ -253,6 +290,9 @@ export class Observer {
     const { complain, isShared } = this.#options;
     if (this.closed !== undefined) complain('7-one-end', `${this.name} closed twice`);
     this.closed = detail;
+    if (detail.code === 'HB_ERR_TOO_FAST' || detail.code === 'HB_ERR_FRAME_RATE') {
+      complain('9-unjust-cut', `${this.name} was cut for its rate: ${detail.reason}`);
+    }
     if (this.deaths > 0 && detail.cause === 'unknown') complain('7-one-end', `${this.name} forgot its cause`);
     const received = this.link?.stats().framesReceived ?? 0;
     if (received > this.#arrived.frames) {
@@ -270,10 +310,7 @@ export class Observer {
     const queueMs = Math.max(socket.progressMs, isQueued ? socket.queuedSinceMs : Number.NEGATIVE_INFINITY);
     const openMs = this.frameOpenMs < Number.POSITIVE_INFINITY ? this.#lastSentMs : Number.NEGATIVE_INFINITY;
     const fromMs = Math.max(this.#lifeMs, queueMs, openMs);
-    const standsMs = this.#options.process.standstills.map(
-      ({ fromMs, toMs }) => Math.min(toMs, this.#nowMs) - fromMs,
-    );
-    const longestMs = Math.max(0, ...standsMs);
+    const longestMs = this.#longestStandstillMs();
     // A queue is looked at eight times per D, so its last move is known that much later.
     const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + TICK_MS : 0;
     // Where we could not ask in time, the question's own time-out follows the moment we could.

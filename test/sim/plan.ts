@@ -3,6 +3,8 @@
  * traffic, and faults with their times. Plain data, so that a failing one can be printed, cut down and run again.
  */
 
+import type { NegotiationPlan } from './rates.ts';
+
 /** full: a link of ours; responder: a link that only answers; bare: answers and nothing else; the rest: no peer. */
 export type PeerKind = 'full' | 'responder' | 'bare' | 'repeater' | 'swallow';
 export type Side = 'near' | 'far';
@@ -36,6 +38,8 @@ export interface ConnectionPlan {
   readonly isSplit: boolean;
   readonly natIdleMs: number;
   readonly traffic: readonly TrafficPlan[];
+  /** The near end negotiates; only with a full peer. */
+  readonly negotiation?: NegotiationPlan;
 }
 
 export type FaultKind =
@@ -78,8 +82,13 @@ export interface Plan {
 export function describePlan(plan: Plan): string {
   const lines = [`seed ${plan.seed}, ${plan.lengthMs} ms`];
   plan.connections.forEach((connection, index) => {
-    const { traffic, ...rest } = connection;
+    const { traffic, negotiation, ...rest } = connection;
     lines.push(`  c${index} ${pairs(rest)}`);
+    if (negotiation !== undefined) {
+      const { changes, ...ends } = negotiation;
+      lines.push(`    negotiates, ${pairs(ends)}`);
+      for (const one of changes) lines.push(`    rates ${pairs(one)}`);
+    }
     for (const one of traffic) lines.push(`    traffic ${pairs(one)}`);
   });
   for (const { kind, ...rest } of plan.faults) lines.push(`  fault ${kind} ${pairs(rest)}`);

@@ -46,6 +46,14 @@ function* cuts(plan: Plan): Generator<Plan> {
     for (let at = 0; at < connection.traffic.length; at++) {
       yield withConnection(plan, index, { traffic: without(connection.traffic, at) });
     }
+    const { negotiation, ...others } = connection;
+    if (negotiation !== undefined) {
+      yield { ...plan, connections: plan.connections.map((old, at) => (at === index ? others : old)) };
+      for (let at = 0; at < negotiation.changes.length; at++) {
+        const changes = without(negotiation.changes, at);
+        yield withConnection(plan, index, { negotiation: { ...negotiation, changes } });
+      }
+    }
     for (const [key, value] of Object.entries(PLAINER)) {
       const isPlain = connection[key as keyof ConnectionPlan] === value;
       const isNeeded = key === 'isShared' && connection.traffic.length > 0;

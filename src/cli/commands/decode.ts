@@ -20,7 +20,7 @@ const BATCH = 256;
 const EXAMPLES = `
 Examples:
   $ wirebeat decode 48420101feffffff78563412168a0000
-  $ wirebeat decode 48 42 01 01 10 00 00 00 0a 00 00 00 00 00 00 00
+  $ wirebeat decode 48 42 01 01 10 00 00 00 0a 00 00 00 0e 77 00 00
   $ wirebeat decode --file capture.bin --raw --json
   $ wirebeat encode --flags ping --seq 7 | wirebeat decode
 

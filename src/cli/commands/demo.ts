@@ -9,7 +9,7 @@ import { LagMeter } from '../demo/lag.ts';
 import { castOf, KINDS } from '../demo/scenario.ts';
 import { Stage } from '../demo/stage.ts';
 import { liveLine, liveTable, summaryTable } from '../demo/table.ts';
-import { durationIn, formatDuration } from '../durations.ts';
+import { durationOption, formatDuration } from '../durations.ts';
 import { BAD, type ExitCode, GOOD } from '../errors.ts';
 import { integerBetween } from '../numbers.ts';
 import type { Output } from '../output.ts';
@@ -46,7 +46,7 @@ export function addDemo(program: Command): void {
     .summary('200 links and every kind of fault, on this machine')
     .description('Play an echo server, links to it, and faults; show what is found, and how fast.')
     .option('--links <number>', 'how many links', integerBetween(20, 5_000), 200)
-    .option('-i, --interval <duration>', 'heartbeat interval', durationIn(100, 5_000), 500)
+    .addOption(durationOption('-i, --interval <duration>', 'heartbeat interval', [100, 5_000], 500))
     .option('--json', 'one JSON object per event, then a summary')
     .addHelpText('after', EXAMPLES)
     .action((flags: DemoFlags) => runCommand(flags, (shell) => demo(shell, flags)));

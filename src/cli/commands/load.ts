@@ -7,30 +7,29 @@ import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
 import { connectHeartbeat } from '../../client/connect.ts';
 import { HeartbeatHub } from '../../net/hub.ts';
-import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_DEFAULTS } from '../../session/policy.ts';
+import { SESSION_DEFAULTS } from '../../session/policy.ts';
 import { type Address, formatAddress, parseAddress } from '../address.ts';
-import { durationIn, formatDuration } from '../durations.ts';
+import { durationOption, formatDuration } from '../durations.ts';
 import { BAD, type ExitCode, GOOD } from '../errors.ts';
 import { checkCapacity, destinationsOf, grouped } from '../load/preparation.ts';
 import { Progress, summaryOf } from '../load/report.ts';
 import { LoadRun } from '../load/run.ts';
 import { integerBetween } from '../numbers.ts';
 import type { Output } from '../output.ts';
+import { addRateFlags, type RateFlags, ratesOf } from '../rate-options.ts';
 import { interruption, runCommand, type Shell } from '../run.ts';
 import { addClientTlsFlags, clientTls, type TlsFlags } from '../tls-options.ts';
 
-interface LoadFlags extends TlsFlags {
+interface LoadFlags extends TlsFlags, RateFlags {
   links: number;
-  interval: number;
   duration: number;
-  deadAfter: number;
   rate: number;
   inFlight: number;
   spread: number;
   wait: number;
   end: 'reset' | 'leave';
+  return?: boolean;
   quiet?: boolean;
-  json?: boolean;
 }
 
 const MAX_LINKS = 1_000_000;
@@ -50,6 +49,8 @@ Beyond half the local ports of one address (about 14 000 links) Linux searches e
 A beat is late when it leaves more than two ticks (20 ms) after it was due; the first interval is the warm-up.
 A verdict is false when the service answered another link within the last interval.
 
+With --return a link that was told to go is not lost, unless it fails to come back.
+
 Exit codes: 0 all links lived, 1 a link failed, was lost or judged dead, 2 the command line cannot be used.`;
 
 export function addLoad(program: Command): void {
@@ -58,24 +59,15 @@ export function addLoad(program: Command): void {
     .summary('hold many links to a service, and say whether it kept up')
     .description('Open links to a service, ask on each at every interval, and sum up.')
     .argument('<address>', 'HOST:PORT, [::1]:PORT, PORT or unix:/path', parseAddress)
-    .option('--links <number>', 'links to hold', integerBetween(1, MAX_LINKS), 100)
-    .option(
-      '-i, --interval <duration>',
-      'longest time between the questions of a link',
-      durationIn(MIN_INTERVAL_MS, MAX_INTERVAL_MS),
-      SESSION_DEFAULTS.intervalMs,
-    )
-    .option(
-      '--duration <duration>',
-      'how long to hold them once all are connected',
-      durationIn(1, MAX_DURATION_MS),
-      60_000,
-    )
-    .option(
-      '--dead-after <number>',
-      'dead after this many silent intervals',
-      integerBetween(1, 255),
-      SESSION_DEFAULTS.deadAfter,
+    .option('--links <number>', 'links to hold', integerBetween(1, MAX_LINKS), 100);
+  addRateFlags(command, 'longest time between the questions of a link', SESSION_DEFAULTS)
+    .addOption(
+      durationOption(
+        '--duration <duration>',
+        'how long to hold them once all are connected',
+        [1, MAX_DURATION_MS],
+        60_000,
+      ),
     )
     .option('--rate <number>', 'connections opened per second at most', integerBetween(1, 1_000_000), 2_000)
     .option(
@@ -90,7 +82,8 @@ export function addLoad(program: Command): void {
       integerBetween(1, MAX_SPREAD),
       1,
     )
-    .option('-W, --wait <duration>', 'longest wait for an answer', durationIn(1, 3_600_000), 5_000)
+    .addOption(durationOption('-W, --wait <duration>', 'longest wait for an answer', [1, 3_600_000], 5_000))
+    .option('--return', 'links that are told to go (GOAWAY) come back, when and as fast as they were told')
     .addOption(
       new Option('--end <how>', 'end links by RST after GOAWAY, or politely (FIN)')
         .choices(['reset', 'leave'])
@@ -107,7 +100,8 @@ export function addLoad(program: Command): void {
 
 async function load(shell: Shell, address: Address, flags: LoadFlags): Promise<ExitCode> {
   const { output, interrupted } = shell;
-  const { links, interval: intervalMs, duration: durationMs, deadAfter, rate, inFlight, wait } = flags;
+  const { links, duration: durationMs, rate, inFlight, wait } = flags;
+  const { intervalMs, deadAfter } = ratesOf(flags, SESSION_DEFAULTS);
   const tls = tlsFor(address, flags);
   const asked = destinationsOf(address, flags.spread);
   checkCapacity(links, asked);
@@ -119,7 +113,7 @@ async function load(shell: Shell, address: Address, flags: LoadFlags): Promise<E
       destinations: destinations.length,
       ...{ links, intervalMs },
     },
-    `LOAD ${formatAddress(address)}: ${grouped(links)} links, a question every ${formatDuration(intervalMs)} ` +
+    `LOAD ${formatAddress(address)}: ${grouped(links)} ${links === 1 ? 'link' : 'links'}, a question every ${formatDuration(intervalMs)} ` +
       `at most on each, for ${formatDuration(durationMs)}`,
   );
   const canReset = tls === undefined && !('path' in address);
@@ -128,6 +122,7 @@ async function load(shell: Shell, address: Address, flags: LoadFlags): Promise<E
     perSecond: rate,
     waitMs: wait,
     end: canReset ? flags.end : 'leave',
+    comesBack: flags.return === true,
   });
   const stopShowing = showProgress(run, output);
   await run.carryOut(interruption(interrupted));

@@ -4,31 +4,36 @@
  */
 import type { Command } from 'commander';
 import { connectHeartbeat } from '../../client/connect.ts';
+import { Returns } from '../../client/returns.ts';
 import type { ClosedDetail } from '../../net/events.ts';
 import { HeartbeatHub } from '../../net/hub.ts';
 import type { Link } from '../../net/types.ts';
-import { MAX_INTERVAL_MS, MIN_INTERVAL_MS } from '../../session/policy.ts';
+import { detectionTime } from '../../session/policy.ts';
+import { INITIAL_RTO_MS } from '../../session/rtt.ts';
 import { FRAME_BYTES } from '../../wire/constants.ts';
 import { type Address, formatAddress, parseAddress } from '../address.ts';
-import { durationIn, formatDuration } from '../durations.ts';
+import { diagnosisLines, showMs } from '../diagnosis-text.ts';
+import { durationOption, formatDuration } from '../durations.ts';
 import { BAD, type ExitCode, GOOD, messageOf } from '../errors.ts';
 import { closedText, deadText, leavingText, recoveredText, suspectText } from '../link-text.ts';
 import { integerBetween } from '../numbers.ts';
 import type { Output } from '../output.ts';
+import { addRateFlags, type CliRates, type RateFlags, ratesOf } from '../rate-options.ts';
 import { RoundTrips } from '../round-trips.ts';
 import { interruption, runCommand, type Shell } from '../run.ts';
 import { addClientTlsFlags, clientTls, type TlsFlags } from '../tls-options.ts';
 
-interface PingFlags extends TlsFlags {
-  interval: number;
+interface PingFlags extends TlsFlags, RateFlags {
   count?: number;
   wait: number;
-  deadAfter: number;
+  return?: boolean;
+  diagnose?: boolean;
   quiet?: boolean;
-  json?: boolean;
 }
 
 const MAX_WAIT_MS = 3_600_000;
+/** A person is looking: often, and soon dead. */
+const DEFAULTS: CliRates = { intervalMs: 1_000, deadAfter: 3 };
 
 const EXAMPLES = `
 Examples:
@@ -36,6 +41,7 @@ Examples:
   $ wirebeat ping [::1]:7400 -i 200ms -c 5
   $ wirebeat ping unix:/run/echo.sock --json
   $ wirebeat ping example.org:7443 --tls
+  $ wirebeat ping 127.0.0.1:7400 --diagnose
   $ wirebeat ping -c 1 -W 2s -q 127.0.0.1:7400    (a health check for orchestrators)
 
 Exit codes: 0 it answered and lives, 1 nothing answered or the link died, 2 the command line cannot be used.`;
@@ -45,22 +51,20 @@ export function addPing(program: Command): void {
     .command('ping')
     .summary('measure round trips to a service, and say when and how it dies')
     .description('Ask a service for signs of life until Ctrl-C, -c answers, or its death.')
-    .argument('<address>', 'HOST:PORT, [::1]:PORT, PORT or unix:/path', parseAddress)
-    .option(
-      '-i, --interval <duration>',
-      'longest time between questions',
-      durationIn(MIN_INTERVAL_MS, MAX_INTERVAL_MS),
-      1_000,
-    )
+    .argument('<address>', 'HOST:PORT, [::1]:PORT, PORT or unix:/path', parseAddress);
+  addRateFlags(command, 'longest time between questions', DEFAULTS)
     .option('-c, --count <number>', 'stop after this many answers', integerBetween(1, 2 ** 31 - 1))
-    .option(
-      '-W, --wait <duration>',
-      'longest wait for the connection and for an answer owed at the end',
-      durationIn(1, MAX_WAIT_MS),
-      2_000,
+    .addOption(
+      durationOption(
+        '-W, --wait <duration>',
+        'longest wait for the connection and for an answer owed at the end',
+        [1, MAX_WAIT_MS],
+        2_000,
+      ),
     )
+    .option('--return', 'when told to go (GOAWAY), stay away as long as told, and go on')
+    .option('--diagnose', 'say at the end why, and what is known of the connection')
     .option('-q, --quiet', 'only the summary')
-    .option('--dead-after <number>', 'dead after this many silent intervals', integerBetween(1, 255), 3)
     .option('--json', 'one JSON object per event, then a summary');
   addClientTlsFlags(command)
     .addHelpText('after', EXAMPLES)
@@ -84,12 +88,19 @@ class Ping {
   readonly #address: Address;
   readonly #target: string;
   readonly #flags: PingFlags;
+  readonly #rates: CliRates;
+  readonly #returns: Returns | undefined;
   readonly #hub = new HeartbeatHub();
   readonly #trips = new RoundTrips();
   readonly #startedMs = performance.now();
   #answered = 0;
+  /** On the link that is or was last; and on those before it. */
   #sent = 0;
+  #sentBefore = 0;
   #wasUp = false;
+  /** The peer said GOAWAY; until we are connected again. */
+  #wasTold = false;
+  #speaksTls = false;
   #patience: NodeJS.Timeout | undefined;
   #end: (ending: Ending) => void = () => {};
 
@@ -99,27 +110,29 @@ class Ping {
     this.#address = address;
     this.#target = formatAddress(address);
     this.#flags = flags;
+    this.#rates = ratesOf(flags, DEFAULTS);
+    if (flags.return === true) this.#returns = this.#returning();
   }
 
   async run(): Promise<ExitCode> {
-    const { interval, deadAfter } = this.#flags;
     const tls = clientTls(this.#flags);
     this.#output.report(
-      { type: 'start', target: this.#target, intervalMs: interval, deadAfter },
-      `PING ${this.#target}: ${FRAME_BYTES} bytes, every ${formatDuration(interval)} at most, ` +
-        `dead after ${formatDuration(interval * deadAfter)} of silence`,
+      { type: 'start', target: this.#target, ...this.#rates },
+      `PING ${this.#target}: ${FRAME_BYTES} bytes, every ${formatDuration(this.#rates.intervalMs)} at most, ` +
+        `dead after ${deathText(this.#rates)}`,
     );
     const ended = new Promise<Ending>((resolve) => {
       this.#end = resolve;
     });
-    this.#listen();
-    void interruption(this.#interrupted).then(() => this.#end({ verdict: this.#wasUp ? 'up' : 'no-answer' }));
+    this.#listen(tls);
+    void interruption(this.#interrupted).then(() => this.#end({ verdict: this.#verdictNow }));
     this.#awaitAnswer(0);
     void this.#connect(tls);
-    const ending = await ended;
+    let ending = await ended;
     clearTimeout(this.#patience);
     for (const link of this.#hub.links()) {
-      this.#sent = link.stats().pingsSent;
+      this.#sent = this.#sentBefore + link.stats().pingsSent;
+      if (this.#flags.diagnose === true) ending = { diagnosis: link.diagnose(), ...ending };
       if (ending.verdict !== 'up') link.destroy(); // a peer that says nothing need not be waited for
     }
     await this.#hub.close();
@@ -127,53 +140,83 @@ class Ping {
   }
 
   async #connect(tls: ReturnType<typeof clientTls>): Promise<void> {
-    const { interval, deadAfter } = this.#flags;
     try {
-      await connectHeartbeat({
+      const link = await connectHeartbeat({
         ...this.#address,
         ...(tls !== undefined && { tls }),
+        ...(this.#returns !== undefined && { returns: this.#returns }),
         hub: this.#hub,
+        signal: this.#interrupted,
         timeoutMs: Infinity, // -W covers connection and answer together
         waitFor: 'connect',
-        intervalMs: interval,
-        deadAfter,
+        ...this.#rates,
         ask: 'always',
         preciseRtt: true,
         onPong: (link, _seq, rttMs) => this.#onPong(link, rttMs),
       });
+      this.#wasTold = false;
+      if (tls === undefined) link.socket.once('data', (bytes: Buffer) => this.#look(bytes));
     } catch (error) {
+      if (this.#interrupted.aborted) return;
       // A link that closed while it opened has told why by its event, and that came first.
       this.#end({ verdict: 'unreachable', text: messageOf(error) });
     }
   }
 
   #onPong(link: Link, rttMs: number): void {
-    const { count, interval } = this.#flags;
+    const { count } = this.#flags;
     if (this.#answered === count) return; // the end is under way
     this.#answered++;
     this.#trips.add(rttMs);
     // Answers come in order on a stream, so the pings still waiting are the newer ones.
     const { pingsSent, unanswered } = link.stats();
-    const seq = pingsSent - unanswered;
+    const seq = this.#sentBefore + pingsSent - unanswered;
     this.#output.report(
       { type: 'pong', seq, rttMs },
       `${FRAME_BYTES} bytes from ${this.#target}: seq=${seq} rtt=${showMs(rttMs)} ms`,
     );
-    clearTimeout(this.#patience);
     if (this.#answered === count) this.#end({ verdict: 'up' });
-    else if (count !== undefined) this.#awaitAnswer(interval, link);
+    else if (count === undefined) clearTimeout(this.#patience);
+    else this.#awaitAnswer(this.#rates.intervalMs, link);
+  }
+
+  /** How it stands when we are interrupted. */
+  get #verdictNow(): Ending['verdict'] {
+    if (this.#wasTold) return 'closed';
+    return this.#wasUp ? 'up' : 'no-answer';
+  }
+
+  /** For --return: says that it waits, and lets -W begin when that is over. */
+  #returning(): Returns {
+    return new Returns({
+      onAlert: () => this.#output.report({ type: 'alert' }, `${this.#target} told us not to return`),
+      onWait: ({ waitMs, intervalMs }) => {
+        const pace = intervalMs > this.#rates.intervalMs ? `, then every ${formatDuration(intervalMs)}` : '';
+        this.#output.report(
+          { type: 'waiting', waitMs, intervalMs },
+          `staying away for ${formatDuration(waitMs)}${pace}`,
+        );
+        this.#awaitAnswer(waitMs);
+      },
+    });
+  }
+
+  /** The first bytes that came: a TLS record of an alert, from one who expected a handshake? */
+  #look(bytes: Buffer): void {
+    this.#speaksTls = bytes[0] === 0x15 && bytes[1] === 3;
   }
 
   /** Give up -W after an answer is owed: the first one, and with -c the last ones. In between the link judges. */
   #awaitAnswer(owedInMs: number, link?: Link): void {
     const { wait, count } = this.#flags;
+    clearTimeout(this.#patience);
     this.#patience = setTimeout(() => {
-      if (link !== undefined && link.stats().pingsSent < (count as number)) return;
+      if (link !== undefined && this.#sentBefore + link.stats().pingsSent < (count as number)) return;
       this.#end({ verdict: 'no-answer', text: `no answer within ${formatDuration(wait)}` });
     }, owedInMs + wait);
   }
 
-  #listen(): void {
+  #listen(tls: ReturnType<typeof clientTls>): void {
     const hub = this.#hub;
     const report = (type: string, detail: object, text: string) =>
       this.#output.report({ type, ...detail }, text);
@@ -181,7 +224,7 @@ class Ping {
     hub.on('up', () => {
       this.#wasUp = true;
     });
-    hub.on('suspect', (_link, detail) => report('suspect', detail, suspectText(detail)));
+    hub.on('suspect', (link, detail) => report('suspect', detail, suspectText(detail, link)));
     hub.on('recovered', (_link, detail) => report('recovered', detail, recoveredText(detail)));
     hub.on('degraded', (_link, detail) =>
       report('degraded', detail, detail.degraded ? 'degraded: alive, but not well' : 'no longer degraded'),
@@ -190,23 +233,38 @@ class Ping {
       report('one-way', detail, `heard, but not answered for ${formatDuration(detail.unansweredMs)}`),
     );
     hub.on('leaving', (_link, detail) => {
-      if (detail.by === 'peer') report('leaving', detail, leavingText(detail));
+      if (detail.by !== 'peer') return;
+      this.#wasTold = true;
+      report('leaving', detail, leavingText(detail));
     });
-    hub.on('dead', (_link, detail) => {
-      verdict = { verdict: 'dead', cause: detail.cause, text: deadText(detail) };
+    hub.on('dead', (link, detail) => {
+      const { cause, diagnosis } = detail;
+      verdict = { verdict: 'dead', cause, ...(diagnosis && { diagnosis }), text: deadText(detail, link) };
       this.#output.report({ type: 'dead', ...detail });
     });
     hub.on('closed', (link, detail) => {
-      this.#sent = link.stats().pingsSent;
+      this.#sent = this.#sentBefore + link.stats().pingsSent;
+      this.#output.report({ type: 'closed', ...detail });
+      if (this.#wasTold && this.#returns !== undefined) {
+        this.#sentBefore = this.#sent;
+        this.#awaitAnswer(0);
+        void this.#connect(tls);
+        return;
+      }
+      const hint = this.#speaksTls ? '; it speaks TLS: try --tls' : '';
       verdict ??= this.#wasUp
         ? { verdict: 'closed', ...detail, text: closedText(detail) }
-        : { verdict: 'unreachable', ...detail, text: closedText(detail).replace('closed', 'not reached') };
-      this.#output.report({ type: 'closed', ...detail });
+        : {
+            verdict: 'unreachable',
+            ...detail,
+            text: closedText(detail).replace('closed', 'not reached') + hint,
+          };
       this.#end(verdict);
     });
   }
 
-  #sumUp({ verdict, text, cause, code, reason }: Ending): ExitCode {
+  #sumUp({ verdict, text, cause, code, reason, diagnosis }: Ending): ExitCode {
+    const shown = this.#flags.diagnose === true ? diagnosis : undefined;
     const sent = Math.max(this.#sent, this.#answered);
     const { minMs, meanMs, maxMs, mdevMs, count } = this.#trips;
     const elapsedMs = Math.round(performance.now() - this.#startedMs);
@@ -218,11 +276,13 @@ class Ping {
       ...(count === 0
         ? []
         : [`rtt min/avg/max/mdev = ${[minMs, meanMs, maxMs, mdevMs].map(showMs).join('/')} ms`]),
+      ...(shown === undefined ? [] : diagnosisLines(shown)),
     ];
     this.#output.summary(
       {
         ...{ target: this.#target, verdict, cause: cause ?? null, code: code ?? null },
         ...{ reason: reason ?? text ?? null, sent, answered: this.#answered, lossPercent, elapsedMs },
+        ...(shown && { diagnosis: shown }),
         ...{ rttMinMs: minMs, rttAvgMs: meanMs, rttMaxMs: maxMs, rttMdevMs: mdevMs },
       },
       lines.join('\n'),
@@ -231,7 +291,10 @@ class Ping {
   }
 }
 
-/** Microseconds are real here: the session keeps fractional send times. */
-function showMs(ms: number): string {
-  return Number.isNaN(ms) ? '?' : ms.toFixed(3);
+/** While no round trip is known a peer gets longer than it has later. */
+function deathText({ intervalMs, deadAfter }: CliRates): string {
+  const deadMs = intervalMs * deadAfter;
+  const firstMs = detectionTime(intervalMs, deadAfter, INITIAL_RTO_MS);
+  const first = firstMs > deadMs ? ` (${formatDuration(firstMs)} before the first answer)` : '';
+  return `${formatDuration(deadMs)} of silence${first}`;
 }

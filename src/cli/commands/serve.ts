@@ -5,31 +5,31 @@
 import type { Socket } from 'node:net';
 import { type Command, Option } from 'commander';
 import type { HeartbeatHub } from '../../net/hub.ts';
+import { TUNE_DEFAULTS } from '../../net/index.ts';
 import type { Link } from '../../net/types.ts';
 import { createEchoServer, type EchoServer } from '../../server/echo-server.ts';
 import { ECHO_SERVER_DEFAULTS } from '../../server/options.ts';
-import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_DEFAULTS } from '../../session/policy.ts';
+import { SESSION_DEFAULTS } from '../../session/policy.ts';
 import { type Address, formatAddress, parseHost, parsePath } from '../address.ts';
-import { durationIn, formatDuration } from '../durations.ts';
+import { durationIn, durationOption, formatDuration } from '../durations.ts';
 import { type ExitCode, GOOD, UsageError } from '../errors.ts';
 import { addLimitFlags, type LimitFlags, limitsOf } from '../limit-options.ts';
-import { closedText, deadText, leavingText, recoveredText, suspectText } from '../link-text.ts';
-import { integerBetween } from '../numbers.ts';
+import { deadText, endText, leavingText, recoveredText, suspectText } from '../link-text.ts';
+import { counted, integerBetween } from '../numbers.ts';
 import type { Output } from '../output.ts';
+import { addRateFlags, type RateFlags, ratesOf } from '../rate-options.ts';
 import { interruption, runCommand, type Shell } from '../run.ts';
 import { addServerTlsFlags, serverTls, type TlsFlags } from '../tls-options.ts';
 
-interface ServeFlags extends TlsFlags, LimitFlags {
+interface ServeFlags extends TlsFlags, LimitFlags, RateFlags {
   host?: string;
   port?: number;
   unix?: string;
-  interval: number;
-  deadAfter: number;
   mode: 'mixed' | 'heartbeat';
   reserved: 'strict' | 'ignore';
   drain: number;
+  retryAfter?: number;
   quiet?: boolean;
-  json?: boolean;
 }
 
 const DEFAULT_HOST = '127.0.0.1';
@@ -37,6 +37,8 @@ const DEFAULT_PORT = 7400;
 /** Below the ten seconds that supervisors commonly grant between SIGTERM and SIGKILL. */
 const DEFAULT_DRAIN_MS = 5_000;
 const MAX_DRAIN_MS = 300_000;
+/** The most that GOAWAY can say. */
+const MAX_RETRY_AFTER_MS = 6_553_400;
 
 const EXAMPLES = `
 Examples:
@@ -59,19 +61,8 @@ export function addServe(program: Command): void {
       `port to listen on, 0 for any free one (default: ${DEFAULT_PORT})`,
       integerBetween(0, 65_535),
     )
-    .option('--unix <path>', 'listen on this unix socket instead', parsePath)
-    .option(
-      '-i, --interval <duration>',
-      'longest time between our beats',
-      durationIn(MIN_INTERVAL_MS, MAX_INTERVAL_MS),
-      SESSION_DEFAULTS.intervalMs,
-    )
-    .option(
-      '--dead-after <number>',
-      'dead after this many silent intervals',
-      integerBetween(1, 255),
-      SESSION_DEFAULTS.deadAfter,
-    )
+    .option('--unix <path>', 'listen on this unix socket instead', parsePath);
+  addRateFlags(command, 'longest time between our beats', SESSION_DEFAULTS)
     .addOption(
       new Option('--mode <mode>', 'share links with the echo protocol, or not')
         .choices(['mixed', 'heartbeat'])
@@ -82,11 +73,18 @@ export function addServe(program: Command): void {
         .choices(['strict', 'ignore'])
         .default(ECHO_SERVER_DEFAULTS.reserved),
     )
+    .addOption(
+      durationOption(
+        '--drain <duration>',
+        'longest wait for links to end after a signal',
+        [0, MAX_DRAIN_MS],
+        DEFAULT_DRAIN_MS,
+      ),
+    )
     .option(
-      '--drain <duration>',
-      'longest wait for links to end after a signal',
-      durationIn(0, MAX_DRAIN_MS),
-      DEFAULT_DRAIN_MS,
+      '--retry-after <duration>',
+      'how long clients shall stay away then (default: 1s, and 1s more for every thousand links)',
+      durationIn(0, MAX_RETRY_AFTER_MS),
     )
     .option('-q, --quiet', 'only the listening line and the summary')
     .option('--json', 'one JSON object per event, then a summary');
@@ -100,12 +98,12 @@ async function serve({ output, interrupted }: Shell, flags: ServeFlags): Promise
     throw new UsageError('--unix excludes --host and --port');
   }
   const tls = serverTls(flags);
+  const rates = ratesOf(flags, SESSION_DEFAULTS, { firstLifeMs: flags.firstLife, keepAlive: TUNE_DEFAULTS });
   const server = createEchoServer({
     ...(tls !== undefined && { tls }),
     mode: flags.mode,
     reserved: flags.reserved,
-    intervalMs: flags.interval,
-    deadAfter: flags.deadAfter,
+    ...rates,
     ...limitsOf(flags),
   });
   if (flags.quiet !== true) logLinks(server.hub, output);
@@ -114,21 +112,22 @@ async function serve({ output, interrupted }: Shell, flags: ServeFlags): Promise
   const service = flags.mode === 'mixed' ? 'heartbeats and echo' : 'heartbeats';
   const what = tls === undefined ? service : `${service} over TLS`;
   output.report(
-    { type: 'listening', address, mode: flags.mode, tls: tls !== undefined, intervalMs: flags.interval },
-    `listening on ${address}: ${what}, every ${formatDuration(flags.interval)}`,
+    { type: 'listening', address, mode: flags.mode, tls: tls !== undefined, intervalMs: rates.intervalMs },
+    `listening on ${address}: ${what}, every ${formatDuration(rates.intervalMs)}`,
   );
   await interruption(interrupted);
   const links = server.links;
   output.report(
     { type: 'draining', links, reason: String(interrupted.reason) },
-    `${interrupted.reason}: GOAWAY to ${links} links, up to ${formatDuration(flags.drain)} to drain`,
+    `${interrupted.reason}: GOAWAY to ${counted(links, 'link')}, up to ${formatDuration(flags.drain)} to drain`,
   );
-  await server.close({ drainMs: flags.drain });
+  const { drain, retryAfter } = flags;
+  await server.close({ drainMs: drain, ...(retryAfter !== undefined && { retryAfterMs: retryAfter }) });
   const { dead, closed } = server.hub.stats();
   const served = Object.values(closed).reduce((sum, count) => sum + count, 0);
   output.summary(
     { served, dead, closed, refused: server.refused, upMs: Math.round(performance.now() - startedMs) },
-    `${served} links served, ${dead} found dead`,
+    `${counted(served, 'link')} served, ${dead} found dead`,
   );
   return GOOD;
 }
@@ -150,7 +149,7 @@ function logLinks(hub: HeartbeatHub, output: Output): void {
     const from = peerOf(link.socket);
     say(link, 'up', { from }, `up from ${from}`);
   });
-  hub.on('suspect', (link, detail) => say(link, 'suspect', detail, suspectText(detail)));
+  hub.on('suspect', (link, detail) => say(link, 'suspect', detail, suspectText(detail, link)));
   hub.on('recovered', (link, detail) => say(link, 'recovered', detail, recoveredText(detail)));
   hub.on('degraded', (link, detail) =>
     say(link, 'degraded', detail, detail.degraded ? 'degraded: alive, but not well' : 'no longer degraded'),
@@ -164,8 +163,8 @@ function logLinks(hub: HeartbeatHub, output: Output): void {
   hub.on('leaving', (link, detail) => {
     if (detail.by === 'peer') say(link, 'leaving', detail, leavingText(detail));
   });
-  hub.on('dead', (link, detail) => say(link, 'dead', detail, deadText(detail)));
-  hub.on('closed', (link, detail) => say(link, 'closed', detail, closedText(detail)));
+  hub.on('dead', (link, detail) => say(link, 'dead', detail, deadText(detail, link)));
+  hub.on('closed', (link, detail) => say(link, 'closed', detail, endText(detail)));
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {

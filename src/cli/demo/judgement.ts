@@ -52,13 +52,20 @@ export function isRight(peer: Peer, ownLagMs: number): boolean {
   const { kind, ended, verdict, afterMs } = peer;
   if (kind.ends === undefined)
     return ended === undefined && (!kind.recovers || (peer.suspected && peer.recovered));
-  if (ended?.cause !== kind.ends || afterMs === undefined) return false;
+  if (!isCauseRight(peer) || afterMs === undefined) return false;
   if (kind.by === 'event') return verdict === undefined && afterMs <= boundOf(peer, ownLagMs);
   return (
     verdict !== undefined &&
     verdict.silentMs >= verdict.limitMs &&
     verdict.silentMs <= boundOf(peer, ownLagMs)
   );
+}
+
+/** The cause expected; as far as known, where the kernel could not be asked. */
+function isCauseRight({ kind, ended, verdict }: Peer): boolean {
+  if (ended?.cause === kind.ends) return true;
+  const isBlind = verdict?.diagnosis?.evidence.source === 'clocks';
+  return isBlind && ended?.cause === kind.looksLike;
 }
 
 function boundOf({ kind, verdict }: Peer, ownLagMs: number): number {

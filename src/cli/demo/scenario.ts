@@ -23,6 +23,8 @@ export interface Kind {
   readonly share: number;
   /** The end expected of their links; undefined: they live to the end of the demo. */
   readonly ends: Cause | undefined;
+  /** What it may be taken for where the kernel could not be asked. */
+  readonly looksLike?: Cause;
   /** By the silence alone (judged against the formula), or by what the connection says (at once). */
   readonly by: 'silence' | 'event';
   /** The link must turn suspect and recover on the way. */
@@ -37,7 +39,10 @@ export const KINDS: readonly Kind[] = [
   { name: 'healthy', fate: 'nothing', share: 0, ...lives },
   { name: 'stray', fate: '3 stray bytes arrive', share: 0.03, ...lives },
   { name: 'stalled', fate: 'silent until suspected', share: 0.04, ...lives, recovers: true },
-  { name: 'frozen', fate: 'process hangs, socket open', share: 0.06, ...silent, ends: 'link-dead' },
+  {
+    ...{ name: 'frozen', fate: 'process hangs, socket open', share: 0.06, ...silent },
+    ...{ ends: 'process-hung', looksLike: 'link-dead' },
+  },
   { name: 'mute', fate: 'accepts, never answers', share: 0.03, ...silent, ends: 'never-answered' },
   { name: 'reset', fate: 'connection reset', share: 0.04, ...told, ends: 'peer-unreachable' },
   { name: 'crashed', fate: 'process dies, FIN', share: 0.04, ...told, ends: 'peer-closed' },

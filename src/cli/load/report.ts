@@ -33,7 +33,7 @@ export class Progress {
         ...{ failed, lost, falseVerdicts, rttP50Ms: p50Ms, rttP99Ms: p99Ms },
       },
       text:
-        `${grouped(live)} links${connecting}, ${failed} failed, ${lost} lost, ` +
+        `${grouped(live)} ${live === 1 ? 'link' : 'links'}${connecting}, ${failed} failed, ${lost} lost, ` +
         `${grouped(answersPerSecond)} answers/s, rtt p50 ${showMs(p50Ms)} p99 ${showMs(p99Ms)} ms`,
     };
   }
@@ -44,7 +44,7 @@ export function summaryOf(run: LoadRun, links: number): { fields: Record<string,
   const answered = sent - unanswered;
   const latePercent = Number(((100 * beatsLate) / beats).toFixed(3)); // NaN when there was none
   const connectsPerSecond = Math.round((1_000 * tally.connected) / Math.max(1, connectMs));
-  const { rtt, connectTime, falseVerdicts, trueVerdicts } = tally;
+  const { rtt, connectTime, falseVerdicts, trueVerdicts, told, returned, waited } = tally;
   const lines = [
     `connected ${grouped(tally.connected)} of ${grouped(links)} in ${formatDuration(connectMs)} ` +
       `(${grouped(connectsPerSecond)}/s), connect time ${percentilesText(connectTime)} ms`,
@@ -52,6 +52,9 @@ export function summaryOf(run: LoadRun, links: number): { fields: Record<string,
     ...(tally.losses > 0 ? [`lost ${countsText(tally.lost)}`] : []),
     `pings ${grouped(sent)} sent, ${grouped(answered)} answered, ${grouped(unanswered)} unanswered; ` +
       `${grouped(stats.skipped)} skipped`,
+    ...(told > 0
+      ? [`told to go ${grouped(told)}, returned ${grouped(returned)}, waited ${percentilesText(waited)} ms`]
+      : []),
     `verdicts ${falseVerdicts} false, ${trueVerdicts} true`,
     `rtt ${percentilesText(rtt)} ms after warm-up`,
     `beats ${grouped(beats)} in ${formatDuration(measuredMs)} after warm-up, ${grouped(beatsLate)} late by more ` +
@@ -64,7 +67,7 @@ export function summaryOf(run: LoadRun, links: number): { fields: Record<string,
       ...{ connectMs: Math.round(connectMs), connectsPerSecond, connectTime, rtt },
       ...{ sent, answered, unanswered, skipped: stats.skipped, falseVerdicts, trueVerdicts },
       ...{ measuredMs: Math.round(measuredMs), beats, beatsLate, latePercent, worstLagMs: stats.worstLagMs },
-      bytesPerLink: Math.round(bytesPerLink),
+      ...{ told, returned, waited, bytesPerLink: Math.round(bytesPerLink) },
     },
     text: lines.join('\n'),
   };

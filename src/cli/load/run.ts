@@ -4,6 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ConnectOptions, connectHeartbeat } from '../../client/connect.ts';
+import { Returns } from '../../client/returns.ts';
 import { HeartbeatHub } from '../../net/hub.ts';
 import type { HubStats, Link } from '../../net/types.ts';
 import type { Address } from '../address.ts';
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly waitMs: number;
   /** reset: GOAWAY, then RST, which keeps no port busy afterwards. leave: GOAWAY, then FIN. */
   readonly end: 'reset' | 'leave';
+  /** Links that are told to go come back as they were told. */
+  readonly comesBack: boolean;
 }
 
 /** Links ended before the event loop gets its turn. */
@@ -46,9 +49,15 @@ export class LoadRun {
   /** As it was when the measurement ended. */
   stats: HubStats;
   readonly #options: RunOptions;
-  readonly #live = new Set<Link>();
+  /** Each with its number. */
+  readonly #live = new Map<Link, number>();
+  readonly #told = new Set<Link>();
+  readonly #returns: Returns | undefined;
+  readonly #ending = new AbortController();
   readonly #startRssBytes = residentBytes();
   #lostPings = { sent: 0, answered: 0 };
+  /** Links that were told to go and are on their way back. */
+  #away = 0;
   #isEnding = false;
   #onAllLost: () => void = () => {};
 
@@ -57,13 +66,25 @@ export class LoadRun {
     this.tally = new Tally(options.intervalMs);
     this.stats = this.hub.stats();
     this.hub.on('dead', () => this.tally.judgedDead(performance.now()));
+    if (options.comesBack) {
+      this.#returns = new Returns({
+        onAlert: () => {}, // counted as told
+        onWait: ({ waitMs }) => this.tally.waits(waitMs),
+      });
+    }
+    this.hub.on('leaving', (link, { by }) => {
+      if (by === 'peer' && options.comesBack && this.#live.has(link)) this.#told.add(link);
+    });
     this.hub.on('closed', (link, detail) => {
-      if (this.#isEnding || !this.#live.delete(link)) return;
+      const index = this.#live.get(link);
+      if (this.#isEnding || index === undefined) return;
+      this.#live.delete(link);
       const { pingsSent, pongsMatched } = link.stats();
       this.#lostPings.sent += pingsSent;
       this.#lostPings.answered += pongsMatched;
-      this.tally.ended(detail);
-      if (this.#live.size === 0) this.#onAllLost();
+      if (this.#told.delete(link)) void this.#comeBack(index);
+      else this.tally.ended(detail);
+      this.#lookWhetherAllAreLost();
     });
     const { links: count, perSecond, inFlight } = options;
     this.dialer = new Dialer({ count, perSecond, inFlight, dial: (index) => this.#dial(index) });
@@ -97,25 +118,51 @@ export class LoadRun {
   }
 
   async #dial(index: number): Promise<void> {
-    const { destinations, tls, intervalMs, deadAfter, waitMs } = this.#options;
     const startMs = performance.now();
     try {
-      const link = await connectHeartbeat({
-        ...(destinations[index % destinations.length] as Address),
-        ...(tls !== undefined && { tls }),
-        hub: this.hub,
-        timeoutMs: waitMs,
-        intervalMs,
-        deadAfter,
-        ask: 'always',
-        preciseRtt: true,
-        onPong: this.#onPong,
-      });
-      this.#live.add(link);
+      this.#live.set(await this.#connect(index), index);
       this.tally.linked(performance.now() - startMs);
     } catch (error) {
-      if (!this.#isEnding) this.tally.notLinked((error as { code?: string }).code ?? String(error));
+      this.#failed(error);
     }
+  }
+
+  async #comeBack(index: number): Promise<void> {
+    this.tally.told++;
+    this.#away++;
+    try {
+      this.#live.set(await this.#connect(index), index);
+      this.tally.returned++;
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#away--;
+    this.#lookWhetherAllAreLost();
+  }
+
+  #connect(index: number): Promise<Link> {
+    const { destinations, tls, intervalMs, deadAfter, waitMs } = this.#options;
+    return connectHeartbeat({
+      ...(destinations[index % destinations.length] as Address),
+      ...(tls !== undefined && { tls }),
+      ...(this.#returns !== undefined && { returns: this.#returns }),
+      hub: this.hub,
+      signal: this.#ending.signal,
+      timeoutMs: waitMs,
+      intervalMs,
+      deadAfter,
+      ask: 'always',
+      preciseRtt: true,
+      onPong: this.#onPong,
+    });
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#isEnding) this.tally.notLinked((error as { code?: string }).code ?? String(error));
+  }
+
+  #lookWhetherAllAreLost(): void {
+    if (this.#live.size === 0 && this.#away === 0) this.#onAllLost();
   }
 
   readonly #onPong = (_link: Link, _seq: number, rttMs: number): void => {
@@ -123,7 +170,7 @@ export class LoadRun {
   };
 
   async #pass(ms: number, interrupted: Promise<void>): Promise<void> {
-    if (this.#live.size === 0) return;
+    if (this.#live.size === 0 && this.#away === 0) return;
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<void>((resolve) => {
       this.#onAllLost = resolve;
@@ -135,7 +182,7 @@ export class LoadRun {
 
   /** Pings sent from now on do not count; those before are waited for. Answers come in order on a stream. */
   async #collectAnswers(interrupted: Promise<void>): Promise<void> {
-    const owed = [...this.#live].map((link) => ({ link, sent: link.stats().pingsSent }));
+    const owed = [...this.#live.keys()].map((link) => ({ link, sent: link.stats().pingsSent }));
     const missing = (): number =>
       owed.reduce((sum, { link, sent }) => sum + Math.max(0, sent - link.stats().pongsMatched), 0);
     this.sent = owed.reduce((sum, { sent }) => sum + sent, this.#lostPings.sent);
@@ -151,6 +198,7 @@ export class LoadRun {
 
   async #end(): Promise<void> {
     this.#isEnding = true;
+    this.#ending.abort();
     if (this.#options.end === 'reset') await this.#reset();
     await this.hub.close();
   }

@@ -25,9 +25,13 @@ export class Tally {
   /** Verdicts while the service answered others, and while it answered nobody. */
   falseVerdicts = 0;
   trueVerdicts = 0;
+  /** Links that were told to go, and those of them that came back. */
+  told = 0;
+  returned = 0;
   readonly #intervalMs: number;
   readonly #trips: RecordableHistogram = createHistogram();
   readonly #connects: RecordableHistogram = createHistogram();
+  readonly #waits: RecordableHistogram = createHistogram();
   #lastAnswerMs = -Infinity;
 
   constructor(intervalMs: number) {
@@ -43,6 +47,11 @@ export class Tally {
   /** Round trips are measured from here on: before, they tell of the rush to connect. */
   warmedUp(): void {
     this.#trips.reset();
+  }
+
+  /** A link that was told to go stays away for so long. */
+  waits(ms: number): void {
+    record(this.#waits, ms);
   }
 
   notLinked(code: string): void {
@@ -78,6 +87,10 @@ export class Tally {
 
   get connectTime(): Percentiles {
     return percentilesOf(this.#connects);
+  }
+
+  get waited(): Percentiles {
+    return percentilesOf(this.#waits);
   }
 }
 

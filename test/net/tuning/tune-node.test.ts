@@ -1,10 +1,15 @@
-/** Kernel keepalive and Nagle: what is asked, what reaches the socket, what is reported, what is refused. */
+/**
+ * Tuning without access to the kernel: what Node is asked for, what can be reported on its word, what is refused, and
+ * the user time-out that this process then watches itself.
+ */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer, Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { TUNE_DEFAULTS, tuneServer, tuneSocket } from '../../src/net/tune.ts';
-import { closeAll, listening, socketPair, tame } from '../support/sockets.ts';
+import { TUNE_DEFAULTS } from '../../../src/net/tuning/options.ts';
+import { tuneServerWith } from '../../../src/net/tuning/tune-server.ts';
+import { tuneSocketWith } from '../../../src/net/tuning/tune-socket.ts';
+import { closeAll, listening, socketPair, tame } from '../../support/sockets.ts';
 
 afterEach(closeAll);
 
@@ -46,7 +51,7 @@ function spied(socket: Socket): { socket: Socket; calls: unknown[][] } {
 describe('tuneSocket', () => {
   test('without options: the defaults, and a report of what holds', async () => {
     const { socket, calls } = spied((await socketPair()).accepted);
-    const report = tuneSocket(socket);
+    const report = tuneSocketWith(undefined, socket);
     expect(calls).toEqual([
       ['setNoDelay', true],
       ['setKeepAlive', true, 300_000, 30_000, 5],
@@ -66,7 +71,10 @@ describe('tuneSocket', () => {
 
   test('each option changes what is asked', async () => {
     const { socket, calls } = spied((await socketPair()).accepted);
-    tuneSocket(socket, { noDelay: false, keepAlive: { idleMs: 1_000, intervalMs: 2_000, count: 127 } });
+    tuneSocketWith(undefined, socket, {
+      noDelay: false,
+      keepAlive: { idleMs: 1_000, intervalMs: 2_000, count: 127 },
+    });
     expect(calls).toEqual([
       ['setNoDelay', false],
       ['setKeepAlive', true, 1_000, 2_000, 127],
@@ -76,22 +84,27 @@ describe('tuneSocket', () => {
   test.skipIf(lacksProc !== '')(`the kernel holds the timer that was asked for${lacksProc}`, async () => {
     const { accepted } = await socketPair();
     expect(kernelTimer(accepted).kind).not.toBe(KEEPALIVE_TIMER);
-    tuneSocket(accepted, { keepAlive: { idleMs: 60_000 } });
+    tuneSocketWith(undefined, accepted, { keepAlive: { idleMs: 60_000 } });
     const { kind, inMs } = kernelTimer(accepted);
     expect(kind).toBe(KEEPALIVE_TIMER);
     expect(inMs).toBeLessThanOrEqual(60_000);
     expect(inMs).toBeGreaterThan(30_000);
-    tuneSocket(accepted, { keepAlive: false });
+    tuneSocketWith(undefined, accepted, { keepAlive: false });
     expect(kernelTimer(accepted).kind).not.toBe(KEEPALIVE_TIMER);
   });
 
   test('keepAlive false switches it off, and says that nothing is found then', async () => {
     const { socket, calls } = spied((await socketPair()).accepted);
-    const report = tuneSocket(socket, { keepAlive: false });
+    const report = tuneSocketWith(undefined, socket, { keepAlive: false });
     expect(calls).toContainEqual(['setKeepAlive', false]);
     expect(report.idleDetectionMs).toBe(Infinity);
     expect(Object.keys(report.settings)).toEqual(['noDelay', 'keepAlive']);
-    expect(report.settings.keepAlive).toEqual({ asked: false, inForce: false, status: 'set' });
+    expect(report.settings.keepAlive).toEqual({
+      asked: false,
+      inForce: false,
+      status: 'set',
+      knownFrom: 'node',
+    });
   });
 
   test.each([
@@ -111,13 +124,13 @@ describe('tuneSocket', () => {
     ['a misspelt part', { keepAlive: { idle: 1 } }, /^keepAlive\.idle /],
   ])('refuses %s: %o, and changes nothing', async (_why, options, message) => {
     const { socket, calls } = spied((await socketPair()).accepted);
-    expect(() => tuneSocket(socket, options as never)).toThrow(message);
+    expect(() => tuneSocketWith(undefined, socket, options as never)).toThrow(message);
     expect(calls).toEqual([]);
   });
 
   test('what is no socket is refused', () => {
-    expect(() => tuneSocket({} as never)).toThrow(/^socket must be/);
-    expect(() => tuneServer({} as never)).toThrow(/^server must be/);
+    expect(() => tuneSocketWith(undefined, {} as never)).toThrow(/^socket must be/);
+    expect(() => tuneServerWith(undefined, {} as never)).toThrow(/^server must be/);
   });
 });
 
@@ -132,7 +145,7 @@ describe('tuneServer', () => {
     server.prependListener('connection', (socket: Socket) => {
       spied(socket);
     });
-    const report = tuneServer(server, { keepAlive: { idleMs: 7_000 } });
+    const report = tuneServerWith(undefined, server, { keepAlive: { idleMs: 7_000 } });
     server.on('connection', () => order.push('late'));
     server.prependListener('connection', (socket: Socket) => {
       const { setKeepAlive } = socket;
@@ -151,7 +164,9 @@ describe('tuneServer', () => {
 
   test('refuses before it touches the server', () => {
     const server = createServer();
-    expect(() => tuneServer(server, { keepAlive: { idleMs: 1 } })).toThrow(/^keepAlive\.idleMs/);
+    expect(() => tuneServerWith(undefined, server, { keepAlive: { idleMs: 1 } })).toThrow(
+      /^keepAlive\.idleMs/,
+    );
     expect(server.listenerCount('connection')).toBe(0);
   });
 });

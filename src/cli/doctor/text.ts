@@ -1,0 +1,84 @@
+/** An explanation of tuning in lines for people. */
+
+import type { FailureTimes, PathVerdict, TuningExplanation } from '../../net/tuning/explain.ts';
+import type { LinkLoad } from '../../net/tuning/load.ts';
+import type { DetectorTime } from '../../net/tuning/worst-cases.ts';
+import type { Finding } from '../../session/coherence.ts';
+import { formatDuration } from '../durations.ts';
+
+/** Up to ten minutes in seconds: 68 s are not 1.13 min to anybody. */
+const timeOf = (ms: number): string =>
+  ms >= 1_000 && ms < 600_000 ? `${Number((ms / 1_000).toFixed(2))} s` : formatDuration(ms);
+
+export const FAILURES = {
+  idle: 'path dead, nothing in flight',
+  dataInFlight: 'path dead, data in flight',
+  hung: 'process hung or stopped',
+} as const satisfies Record<keyof TuningExplanation['failures'], string>;
+
+/** The flag that changes an option. */
+const FLAGS: Readonly<Record<string, string>> = {
+  intervalMs: '--interval',
+  deadAfter: '--dead-after',
+  keepAlive: '--keepalive-*',
+  'keepAlive.idleMs': '--keepalive-idle',
+  'keepAlive.intervalMs': '--keepalive-interval',
+  userTimeoutMs: '--user-timeout',
+};
+
+export const flagOf = ({ option }: Finding): string => FLAGS[option] ?? option;
+
+export function environmentText({ environment }: TuningExplanation): string {
+  const { node, system, native, absence } = environment;
+  const reach = native ? 'kernel options in reach (koffi)' : `kernel options out of reach: ${absence}`;
+  return `Node ${node}, ${system}, ${reach}`;
+}
+
+export function settingsText(explained: TuningExplanation): string {
+  const { intervalMs, deadAfter, detectionTimeMs, keepAlive, userTimeoutMs, userTimeoutBy } = explained;
+  const kernels =
+    keepAlive === false
+      ? 'no keepalive'
+      : `keepalive ${timeOf(keepAlive.idleMs)} + ${keepAlive.count} x ${timeOf(keepAlive.intervalMs)}`;
+  const patience =
+    userTimeoutMs === false
+      ? 'no user time-out'
+      : `user time-out ${timeOf(userTimeoutMs)} (${userTimeoutBy === 'kernel' ? 'kernel' : 'emulated'})`;
+  const beats = `a beat every ${timeOf(intervalMs)}, dead after ${deadAfter}`;
+  return `${beats}: ${timeOf(detectionTimeMs)} of silence; ${kernels}; ${patience}`;
+}
+
+function timeText({ ms, lateMs }: DetectorTime): string {
+  if (Number.isNaN(ms)) return 'not known';
+  if (ms === Infinity) return 'never';
+  return lateMs === 0 ? timeOf(ms) : `${timeOf(ms)} (+${timeOf(lateMs)})`;
+}
+
+export function failureText(name: keyof typeof FAILURES, { verdict, kernel, foundBy }: FailureTimes): string {
+  const who = foundBy === 'kernel' ? 'the kernel' : 'our verdict';
+  return (
+    `${FAILURES[name]}: found by ${who}\n` +
+    `  verdict  ${timeText(verdict)}: ${verdict.rule}\n` +
+    `  kernel   ${timeText(kernel)}: ${kernel.rule}`
+  );
+}
+
+export function findingText(finding: Finding): string {
+  return `${finding.severity}: ${finding.message} (${flagOf(finding)}, ${finding.code})`;
+}
+
+const FLOWS = { kept: 'kept open', 'one-loss': 'lost with one lost beat', forgotten: 'lost between beats' };
+
+export function pathText({ name, idleLimitMs, flow }: PathVerdict): string {
+  return `path ${name} forgets after ${timeOf(idleLimitMs)}: ${FLOWS[flow]}`;
+}
+
+export function loadText(load: LinkLoad): string {
+  const { links, framesPerSecond, packetsPerSecond, bytesPerSecond, cpuShare, cost } = load;
+  const round = (value: number): number => Number(value.toPrecision(3));
+  const frames = `${round(framesPerSecond)} frames/s`;
+  const most = `at most ${round(packetsPerSecond)} packets/s and ${round(bytesPerSecond / 1_000)} kB/s`;
+  const share = `${round(100 * cpuShare)} % of a core`;
+  const basis = `${round(cost.frameUs)} us a frame, measured ${cost.measured}`;
+  return `${links} idle links: ${frames}, ${most}, ${share} (${basis})`;
+}

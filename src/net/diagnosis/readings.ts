@@ -1,0 +1,56 @@
+/** How evidence is read: the few questions that several rules ask of it. */
+import type { Evidence } from './evidence.ts';
+import type { Findings } from './findings.ts';
+
+/** The kernel tells times of acknowledgements to a tick of its clock (10 ms at most), and we round ours. */
+const SLACK_MS = 20;
+/** A kernel may hold an acknowledgement back for so long. */
+const DELAYED_ACK_MS = 200;
+/** The least time-out before a retransmission; each further one takes twice as long. */
+const LEAST_RTO_MS = 200;
+
+/** We ourselves say that something is wrong, not the connection. */
+export function isOurVerdict({ occasion }: Findings): boolean {
+  return occasion === 'suspect' || occasion === 'dead' || occasion === 'asked';
+}
+
+/** Silence is to be explained. */
+export function isSilence(findings: Findings): boolean {
+  return isOurVerdict(findings) || findings.errorCode === 'ETIMEDOUT';
+}
+
+/** The peer's kernel has acknowledged something that we sent after the last life. */
+export function acknowledges(evidence: Evidence): boolean {
+  const { unackedBytes, kernelAgeMs = Infinity, askedAgeMs, writeProgressAgeMs, ackAgeMs } = evidence;
+  if (unackedBytes === 0 && askedAgeMs !== undefined && kernelAgeMs <= askedAgeMs) return true;
+  const since = askedAgeMs ?? writeProgressAgeMs;
+  return since !== undefined && ackAgeMs !== undefined && ackAgeMs + SLACK_MS < since;
+}
+
+/** Segments of the peer still arrived while ours were sent again. */
+export function isHeardByKernel({
+  retransmits = 0,
+  ackAgeMs = Infinity,
+  kernelAgeMs = 0,
+}: Evidence): boolean {
+  return ackAgeMs - kernelAgeMs < LEAST_RTO_MS * 2 ** (retransmits - 1);
+}
+
+/** Bytes that should have been acknowledged by then were not. */
+export function isUnacknowledged(evidence: Evidence): boolean {
+  const { unackedBytes = 0, kernelAgeMs = 0, askedAgeMs, writeProgressAgeMs = 0 } = evidence;
+  return unackedBytes > 0 && (askedAgeMs ?? writeProgressAgeMs) - kernelAgeMs >= DELAYED_ACK_MS;
+}
+
+/** The kernel has sent them again, in vain so far. */
+export function isSentAgain({ unackedBytes = 0, retransmits = 0 }: Evidence): boolean {
+  return unackedBytes > 0 && retransmits > 0;
+}
+
+/** Bytes wait in this process, and none has left it for a whole detection time, or no question got past them. */
+export function isStuck({
+  evidence: { writeProgressAgeMs, askedAgeMs },
+  knowledge: { deadMs },
+}: Findings): boolean {
+  return writeProgressAgeMs !== undefined && (askedAgeMs === undefined || writeProgressAgeMs >= deadMs);
+}

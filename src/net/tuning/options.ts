@@ -1,0 +1,77 @@
+/** What can be asked of the kernel about one TCP socket: the options, their defaults with reasons, and the checks. */
+import { integerIn, knownKeys } from '../../base/assert.ts';
+import { rangeError, typeError } from '../../base/errors.ts';
+import { type KeepAliveTimes, keepAliveProblem, MAX_KEEPALIVE_MS } from '../../session/kernel-patience.ts';
+
+export interface TuneOptions {
+  /**
+   * The kernel's questions on an idle connection: the first after `idleMs` without a packet, then every `intervalMs`,
+   * dead after `count` without an answer. Whole seconds, 1 000..32 767 000 ms; count 1..127. false: off. Unset values:
+   * 300 s, 30 s, 5.
+   */
+  keepAlive?: false | { idleMs?: number; intervalMs?: number; count?: number };
+  /** Disable Nagle's algorithm. Default true. */
+  noDelay?: boolean;
+  /**
+   * How long sent data may stay unacknowledged, or a closed receive window stay closed, before the connection is
+   * given up (ETIMEDOUT): TCP_USER_TIMEOUT, 100..2 147 483 647 ms. It also replaces `keepAlive.count`. Without access
+   * to the kernel this process watches its own queue instead. false: the kernel's own rule, a quarter of an hour and
+   * more. Unset: left as it is.
+   */
+  userTimeoutMs?: false | number;
+}
+
+/** The safety net: far slower than heartbeats, cheap on idle links, within an hour of everything. */
+export const TUNE_DEFAULTS = Object.freeze({ idleMs: 300_000, intervalMs: 30_000, count: 5, noDelay: true });
+
+/** Below, the first retransmission of a healthy connection could end it. */
+export const MIN_USER_TIMEOUT_MS = 100;
+export const MAX_USER_TIMEOUT_MS = 2 ** 31 - 1;
+export const MAX_COUNT = 127;
+
+/** Everything that was asked, checked; undefined: leave it as it is. */
+export interface TunePlan {
+  readonly keepAlive: false | KeepAliveTimes;
+  readonly noDelay: boolean;
+  readonly userTimeoutMs: false | number | undefined;
+}
+
+export const TUNE_OPTION_KEYS = ['keepAlive', 'noDelay', 'userTimeoutMs'] as const;
+
+/** RangeError or TypeError names the option. */
+export function tunePlan(options: TuneOptions): TunePlan {
+  if (typeof options !== 'object' || options === null) throw typeError('options', 'an object', options);
+  knownKeys('options', options, TUNE_OPTION_KEYS);
+  const noDelay = options.noDelay ?? TUNE_DEFAULTS.noDelay;
+  if (typeof noDelay !== 'boolean') throw typeError('noDelay', 'true or false', noDelay);
+  const { userTimeoutMs } = options;
+  if (userTimeoutMs !== undefined && userTimeoutMs !== false)
+    checkUserTimeout('userTimeoutMs', userTimeoutMs);
+  const keepAlive = options.keepAlive === false ? false : withDefaults(options.keepAlive);
+  if (keepAlive !== false) {
+    integerIn('keepAlive.idleMs', keepAlive.idleMs, 0, MAX_KEEPALIVE_MS);
+    integerIn('keepAlive.intervalMs', keepAlive.intervalMs, 0, MAX_KEEPALIVE_MS);
+    const problem = keepAliveProblem(keepAlive);
+    if (problem !== undefined) throw new RangeError(problem);
+    integerIn('keepAlive.count', keepAlive.count, 1, MAX_COUNT);
+  }
+  return { keepAlive, noDelay, userTimeoutMs };
+}
+
+/** The keepalive that was asked for, its values not yet checked. */
+export function withDefaults(asked: Exclude<TuneOptions['keepAlive'], false> = {}): KeepAliveTimes {
+  if (typeof asked !== 'object') throw typeError('keepAlive', 'false or an object', asked);
+  knownKeys('keepAlive', asked, ['idleMs', 'intervalMs', 'count']);
+  const { idleMs, intervalMs, count } = TUNE_DEFAULTS;
+  return {
+    idleMs: asked.idleMs ?? idleMs,
+    intervalMs: asked.intervalMs ?? intervalMs,
+    count: asked.count ?? count,
+  };
+}
+
+/** A user time-out in ms. 0 would be the kernel's word for its own rule, which here is false. */
+export function checkUserTimeout(name: string, value: unknown): number {
+  if (value === 0) throw rangeError(name, "false for the kernel's own rule, or at least 100 ms", value);
+  return integerIn(name, value, MIN_USER_TIMEOUT_MS, MAX_USER_TIMEOUT_MS);
+}

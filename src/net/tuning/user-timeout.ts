@@ -1,0 +1,24 @@
+/**
+ * The kernel's patience on a link: with unacknowledged data it waits for our verdict, and one interval longer (HB1,
+ * closing), so that it is the safety net and not the judge. A shorter time of the caller's own makes it the judge.
+ */
+import type { Socket } from 'node:net';
+import { socketFd } from '../handle.ts';
+import { emulation } from './emulation.ts';
+import type { Kernel } from './kernel.ts';
+
+/** Set TCP_USER_TIMEOUT, or watch the queue in this process where the kernel is out of reach. One native call. */
+export function setUserTimeout(
+  socket: Socket,
+  timeoutMs: number,
+  kernel: Kernel | undefined,
+): 'kernel' | 'emulated' {
+  const fd = socketFd(socket);
+  if (kernel !== undefined && fd !== undefined) {
+    const { tcpLevel, userTimeout, userTimeoutUnitMs } = kernel.platform.numbers;
+    const value = Math.ceil(timeoutMs / userTimeoutUnitMs);
+    if (kernel.sockets.setInt(fd, tcpLevel, userTimeout, value) === 0) return 'kernel';
+  }
+  emulation.set(socket, timeoutMs);
+  return 'emulated';
+}
