@@ -28,8 +28,9 @@ function endingOf(link: Ended, examine: () => Diagnosis): ClosedDetail {
   return { cause: diagnosis.cause, diagnosis };
 }
 
-/** The peer ended the stream. */
+/** The stream has ended: after us, or by the peer. */
 export function streamEnding(link: Ended, examiner: Examiner): ClosedDetail {
+  if (link.socket.writableEnded) return { cause: 'local' };
   return endingOf(link, () => examiner.examine(link, 'ended'));
 }
 

@@ -27,6 +27,8 @@ export interface HubCore {
   /** Where in its interval the next link's first beat falls, [0, 1). */
   nextPhase(): number;
   allowProbe(index: number): boolean;
+  /** Has the machine slept since this was last looked for? Then all links are told. */
+  lookForSleep(nowMs: number): void;
   /** Wake this link again after one full poll of the sockets. */
   judgeAfterPoll(link: SocketLink): void;
   countDeath(): void;

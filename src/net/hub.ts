@@ -218,8 +218,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
 
   /** Before the timers of this wake: what our own lateness and the machine's sleep mean for everybody. */
   #woke(nowMs: number, lagMs: number): void {
-    const sleptMs = this.#clock.boot === undefined ? 0 : this.#sleep.look(nowMs, this.#clock.boot());
-    if (sleptMs > 0) this.#resumed(nowMs, sleptMs);
+    this.lookForSleep(nowMs);
     if (!this.lateness.note(nowMs, lagMs)) return;
     const detail = {
       cause: 'we-were-late',
@@ -249,6 +248,12 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */
   nextPhase(): number {
     return this.random.nextPhase();
+  }
+
+  /** @internal */
+  lookForSleep(nowMs: number): void {
+    const sleptMs = this.#clock.boot === undefined ? 0 : this.#sleep.look(nowMs, this.#clock.boot());
+    if (sleptMs > 0) this.#resumed(nowMs, sleptMs);
   }
 
   /** @internal */

@@ -34,8 +34,7 @@ import {
   type SocketOwner,
   type WriteCallback,
 } from './ownership.ts';
-import { currentKernel } from './tuning/kernel.ts';
-import { setUserTimeout } from './tuning/user-timeout.ts';
+import { KernelPatience } from './tuning/user-timeout.ts';
 import type { AttachOptions } from './types.ts';
 import type { Waiters } from './waiters.ts';
 
@@ -65,7 +64,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   #isDegraded = false;
   readonly #maxQueuedBytes: number;
   readonly #maxFramesPerSecond: number;
-  readonly #userTimeout: AttachOptions['userTimeout'];
+  protected readonly patience: KernelPatience | undefined;
   #frameLevelMs: number;
   /** Pieces of host frames in the chunk being read. */
   #hostPieces = 0;
@@ -88,7 +87,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.reserved = options.reserved ?? ATTACH_DEFAULTS.reserved;
     this.#maxQueuedBytes = options.maxQueuedBytes ?? ATTACH_DEFAULTS.maxQueuedBytes;
     this.#maxFramesPerSecond = options.maxFramesPerSecond ?? ATTACH_DEFAULTS.maxFramesPerSecond;
-    this.#userTimeout = options.userTimeout;
+    if (options.userTimeout) this.patience = new KernelPatience(socket, options.userTimeout);
     this.#frameLevelMs = freshFrameLevel(hub.now());
     this.session = new Session(policy, new LinkPort(this, hub, options), hub.random);
     const { host } = options;
@@ -183,8 +182,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
 
   /** The kernel waits for our verdict, if it was asked to: told anew whenever the verdict's time changes. */
   followVerdict(): void {
-    if (this.#userTimeout === 'follow')
-      setUserTimeout(this.socket, this.asLink().kernelPatienceMs, currentKernel());
+    this.patience?.set(this.asLink().kernelPatienceMs);
   }
 
   cameUp(): void {
@@ -293,8 +291,6 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     if (this.isOver || this.socket.destroyed) return;
     const nowMs = this.hub.now();
     this.session.open(nowMs, phase);
-    if (typeof this.#userTimeout === 'number')
-      setUserTimeout(this.socket, this.#userTimeout, currentKernel());
     this.followVerdict();
     const deadlineMs = this.session.deadline(nowMs);
     this.#armedMs = deadlineMs;
@@ -332,11 +328,9 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   peerEnded(): void {
     if (this.ending !== undefined) return; // `close` follows once our side is flushed
     this.splitter.end();
-    const detail = this.socket.writableEnded
-      ? ({ cause: 'local' } as const)
-      : streamEnding(this, this.hub.examiner);
     const flushMs = Math.min(this.session.detectionTimeMs, MAX_FLUSH_MS);
-    this.endPolitely(detail, this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS);
+    const lingerMs = this.outbound.queuedBytes > 0 ? flushMs : LINGER_MS;
+    this.endPolitely(streamEnding(this, this.hub.examiner), lingerMs);
   }
 
   socketFailed(error: NodeJS.ErrnoException): void {

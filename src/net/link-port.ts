@@ -73,6 +73,10 @@ export class LinkPort implements SessionPort {
     if (probe !== undefined) this.#owner.session.checked(probe.seq, probe.timestamp, passed, this.#hub.now());
   }
 
+  lookForSleep(): void {
+    this.#hub.lookForSleep(this.#hub.now());
+  }
+
   allowProbe(index: number): boolean {
     return this.#hub.allowProbe(index);
   }

@@ -102,6 +102,7 @@ export class SocketLink extends LinkCore implements Link {
     const gathered = this.channel?.takeGathered() ?? Buffer.alloc(0);
     const head = Buffer.concat([gathered, this.splitter.carried()]);
     this.socket.pause();
+    this.patience?.release();
     this.finish({ cause: 'local', reason: 'detached' }, true);
     return { socket: this.socket, head };
   }

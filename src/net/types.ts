@@ -47,7 +47,7 @@ export interface AttachOptions extends SessionOptions {
    * connection (TCP_USER_TIMEOUT). follow: `detectionBoundMs` and one interval more, set when the link opens and again
    * whenever rates are agreed, so that our verdict comes first. A number, 100..2 147 483 647 ms: exactly that; when it
    * is shorter than `follow` would be, the kernel decides. Where the kernel is out of reach this process watches its
-   * own queue instead. false (default): left as it is.
+   * own queue instead. false (default): left as it is. A socket that is given back (`detach`) has none.
    */
   userTimeout?: 'follow' | false | number;
   /**

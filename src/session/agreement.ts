@@ -137,22 +137,28 @@ export class Agreement {
    * and was told how fast it may be. What our own stall, pause or sleep may have bunched is no offence.
    */
   police(what: Charged, now: number, nowMs: number): boolean {
-    if (this.#enforcement === undefined) return false;
-    const { limits, port, questions, transmitter } = this.#parts;
-    const bunchMs = Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs);
-    // Late by the peer's interval, it bunched what we read; by our own, the peer had reason to ask.
-    const lateMs = port.lateness.newestLaterThan(Math.min(limits.rxIntervalMs, limits.txIntervalMs) / 2);
-    const isExcused =
-      now < Math.max(lateMs + Math.min(limits.rxIntervalMs, bunchMs), this.#readAgainMs + bunchMs);
-    const sentence = this.#enforcement.frame(what, isExcused, now);
+    if (this.#enforcement === undefined || this.#enforcement.pays(what, now)) return false;
+    this.#parts.port.lookForSleep?.(); // who slept reads at once what was sent meanwhile, and may not know it yet
+    if (this.#isExcused(now)) return false;
+    const sentence = this.#enforcement.strike(now);
     if (sentence === 'remind') {
       this.#negotiation.want(this.#negotiation.mine, now);
       this.hasHastened = true;
     }
     if (sentence !== 'cut') return false;
     const word = makeParam(Param.RequiredMinRx, this.#negotiation.mine.requiredMinRxMs);
-    transmitter.sendGroup([word, goAwayWord(GoAwayReason.TooFast, RETRY_AFTER_MS)], nowMs);
+    this.#parts.transmitter.sendGroup([word, goAwayWord(GoAwayReason.TooFast, RETRY_AFTER_MS)], nowMs);
     return true;
+  }
+
+  /** What we read now was bunched by ourselves, or asked for by our own silence. */
+  #isExcused(now: number): boolean {
+    const { limits, port, questions } = this.#parts;
+    const bunchMs = Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs);
+    // Late by the peer's interval, it bunched what we read; by our own, the peer had reason to ask.
+    const lateMs = port.lateness.newestLaterThan(limits.rxIntervalMs / 2);
+    const graceUntilMs = lateMs + Math.min(limits.rxIntervalMs, bunchMs);
+    return now < Math.max(graceUntilMs, this.#readAgainMs + bunchMs);
   }
 
   #tell(): void {

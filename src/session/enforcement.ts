@@ -22,8 +22,8 @@ const FREE_POLLS = 1;
 /** What was read: a rate word of a group, its POLL, or anything else. */
 export type Charged = 'word' | 'poll' | 'other';
 
-/** What a frame led to. `strike`: counted, nothing to do. */
-export type Sentence = 'fine' | 'strike' | 'remind' | 'cut';
+/** What a strike leads to. `strike`: counted, nothing to do. */
+export type Sentence = 'strike' | 'remind' | 'cut';
 
 export class Enforcement {
   strikes = 0;
@@ -45,24 +45,23 @@ export class Enforcement {
     this.#filledMs = this.#forgivenMs = nowMs;
   }
 
-  /** A frame that costs a token was read. `isExcused`: our own stall may have bunched it. */
-  frame(what: Charged, isExcused: boolean, nowMs: number): Sentence {
-    if (what === 'word' && this.#freeWords-- > 0) return 'fine';
+  /** A frame that costs a token was read; false when there is none left. */
+  pays(what: Charged, nowMs: number): boolean {
+    if (what === 'word' && this.#freeWords-- > 0) return true;
     if (what === 'poll') {
       this.#freeWords = FREE_WORDS;
-      if (this.#freePolls-- > 0) return 'fine';
+      if (this.#freePolls-- > 0) return true;
     }
     this.#tokens += (nowMs - this.#filledMs) / (REFILL_OF_INTERVAL * this.#requiredMs);
     this.#tokens = Math.min(this.#depth, this.#tokens);
     this.#filledMs = nowMs;
-    if (this.#tokens >= 1) {
-      this.#tokens--;
-      return 'fine';
-    }
-    return isExcused ? 'fine' : this.#strike(nowMs);
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
   }
 
-  #strike(nowMs: number): Sentence {
+  /** It could not pay, and nothing excuses it. */
+  strike(nowMs: number): Sentence {
     const forgiven = Math.min(this.strikes, Math.floor((nowMs - this.#forgivenMs) / FORGIVE_MS));
     this.strikes += 1 - forgiven;
     // Time towards the next forgiveness runs on; without strikes there was nothing to forgive.

@@ -86,9 +86,10 @@ export class Negotiation {
   /** The interval we count the peer's silence in. */
   get rxIntervalMs(): number {
     const peerTx = this.peer?.desiredMinTxMs ?? 0;
-    if (peerTx === 0) return this.txIntervalMs; // not negotiated, or it only answers our questions
-    const wish = this.#outstanding?.rates.requiredMinRxMs ?? this.mine.requiredMinRxMs;
-    return Math.max(peerTx, this.mine.requiredMinRxMs, wish);
+    const wish = this.#outstanding?.rates ?? this.mine;
+    if (peerTx > 0) return Math.max(peerTx, this.mine.requiredMinRxMs, wish.requiredMinRxMs);
+    // Not negotiated, or it only answers: silence is counted in our own interval, the longer one while it changes.
+    return Math.max(this.mine.desiredMinTxMs, wish.desiredMinTxMs, this.peer?.requiredMinRxMs ?? 0);
   }
 
   /** Missed intervals that mean death: the peer's word once it gave it, else ours. */

@@ -83,6 +83,8 @@ export interface SessionPort {
   readonly lateness: Lateness;
   /** Put one frame on the wire at a host-frame boundary. Primitives only; allocates nothing in the session. */
   send(flags: number, seq: number, word: number): SentResult;
+  /** Find out now whether the machine slept; `session.resumed` is called if so. Absent: it cannot be told. */
+  lookForSleep?(): void;
   /** May suspect probe number `index` (0 = first) be sent, or is the process's probe budget used up? */
   allowProbe(index: number): boolean;
   /** Bytes accepted from us that the kernel has not taken yet. */

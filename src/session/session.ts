@@ -58,8 +58,6 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   readonly judge: Judge;
   /** A new link must be heard by then; Infinity once it was. */
   #hearByMs = Infinity;
-  /** Life ended a suspicion: it is suspected anew sooner than a slow answer to the probes would have been judged. */
-  #hasHastened = false;
   /** When our own pause of reading is worth telling. */
   #tellPauseAtMs = Infinity;
 
@@ -116,11 +114,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
 
   /** A deadline has moved earlier since this was last asked: arm anew. */
   takeHastened(): boolean {
-    const { agreement } = this.#duty;
-    const hasHastened = this.#hasHastened || agreement?.hasHastened === true;
-    this.#hasHastened = false;
-    if (agreement !== undefined) agreement.hasHastened = false;
-    return hasHastened;
+    return this.#duty.takeHastened();
   }
 
   /** The peer's DEGRADED level: alive, but its business is not well. */
@@ -310,13 +304,16 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
 
   #life(rxMs: number): void {
     const silentMs = rxMs - this.#silence.lastRxMs;
+    // Nothing is planned while a question waits; where our own sends are rare, no other deadline stands in for that.
+    const { txIntervalMs, rxIntervalMs } = this.#limits;
+    if (txIntervalMs > rxIntervalMs && this.#questions.isAsking) this.#duty.hasHastened = true;
     this.#silence.life(rxMs);
     this.advice?.heard(rxMs);
     if (this.state === 'up' && !this.#announcer.isSuspectTold && !this.#silence.isCondemned) return;
     if (this.#silence.isCondemned) this.#avert();
     this.#silence.heard = true;
     this.#hearByMs = Infinity;
-    this.#hasHastened = true;
+    this.#duty.hasHastened = true;
     this.move('life');
     this.#announcer.life(silentMs);
   }

@@ -107,7 +107,7 @@ describe.concurrent('commands', () => {
     'F17: a stopped service is a process that hangs; the exit code is as ever',
     async () => {
       const { server, address } = await command.serve('-i', '300ms');
-      const ping = command.start(['ping', address, '-i', '300ms', '--diagnose']);
+      const ping = command.start(['ping', address, '-i', '600ms', '--diagnose']);
       await ping.saying(/seq=2/);
       server.child.kill('SIGSTOP');
       const { code, stdout, stderr } = await ping.ended;
@@ -121,7 +121,7 @@ describe.concurrent('commands', () => {
   );
 
   test('a service that swallows, as JSON: a diagnosis in the events, and in the summary if wished', async () => {
-    const args = ['ping', swallower, '-i', '300ms', '-W', '5s', '--json'];
+    const args = ['ping', swallower, '-i', '600ms', '-W', '5s', '--json'];
     const [plain, diagnosed] = await Promise.all([command.run(args), command.run([...args, '--diagnose'])]);
     expect([plain.code, diagnosed.code]).toEqual([1, 1]);
     const dead = objectsOf(plain.stdout).find(({ type }) => type === 'dead');

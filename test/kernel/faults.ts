@@ -11,9 +11,9 @@ export async function loseAll(stage: Stage): Promise<number> {
   return loseOutbound(stage);
 }
 
-/** Headers without data are 52 bytes long (with TCP timestamps). */
+/** What is written in one piece carries PSH, a bare acknowledgement does not. */
 export const loseOutboundData = (stage: Stage): Promise<number> =>
-  stage.filter('far', '-A INPUT -p tcp -m length --length 53: -j DROP');
+  stage.filter('far', '-A INPUT -p tcp --tcp-flags PSH PSH -j DROP');
 
 export const refuse = (stage: Stage, answer: 'tcp-reset' | 'icmp-host-unreachable'): Promise<number> =>
   stage.filter('far', `-A INPUT -p tcp -j REJECT --reject-with ${answer}`);

@@ -52,7 +52,7 @@ export async function gatherFacts(): Promise<Facts> {
 
 const TRIAL_RULES = [
   '-A INPUT -p tcp -j REJECT --reject-with tcp-reset',
-  '-A INPUT -m length --length 53: -j DROP',
+  '-A INPUT -p tcp --tcp-flags PSH PSH -j DROP',
   '-A FORWARD -m conntrack --ctstate INVALID -j DROP',
   '-t nat -A POSTROUTING -j MASQUERADE',
 ].map((rule) => rule.split(' '));

@@ -1,6 +1,6 @@
 /** What scenarios do with the two ends of a link: bring it up, wait for what is told, read it. */
 import type { EchoServerOptions } from '../../src/server/options.ts';
-import type { Child } from './child.ts';
+import type { Child, Sought } from './child.ts';
 import { type Happening, machineNowMs } from './program.ts';
 import { BEAT, type Finding, PATIENCE_MS } from './scenario.ts';
 import type { Stage } from './stage.ts';
@@ -58,14 +58,20 @@ export function promisedMs(watcher: Child, { detail }: Happening): number {
   return Number(wasLate ? detail.detectionBoundMs : detail.detectionTimeMs);
 }
 
-/** Nothing may be held against the peer for so long, and it must answer afterwards. */
+/** Nothing may end the link for so long. */
+export async function spared(watcher: Child, sinceMs: number, forMs: number): Promise<Finding> {
+  const isOver: Sought = ({ event, atMs }) => event === 'closed' && atMs < sinceMs + forMs;
+  const ended = await watcher.find(isOver, sinceMs + forMs - machineNowMs());
+  if (ended === undefined) return { found: 'alive', tookMs: forMs, boundMs: forMs };
+  return { found: (ended.detail as Told).cause, tookMs: ended.atMs - sinceMs, boundMs: forMs };
+}
+
+/** The same, and the peer must answer in this time. */
 export async function survival(watcher: Child, forMs: number): Promise<Finding> {
   const sinceMs = machineNowMs();
-  const ended = await watcher.find(({ event }) => event === 'closed', forMs);
-  const answered = watcher.happenings.some(({ event, atMs }) => event === 'pong' && atMs > sinceMs);
-  const found = ended === undefined ? 'alive' : (ended.detail as Told).cause;
-  const broken = answered ? undefined : 'no question was answered';
-  return { found, tookMs: machineNowMs() - sinceMs, boundMs: forMs, broken };
+  const finding = await spared(watcher, sinceMs, forMs);
+  const isAnswered = watcher.happenings.some(({ event, atMs }) => event === 'pong' && atMs > sinceMs);
+  return { ...finding, broken: isAnswered ? undefined : 'no question was answered' };
 }
 
 interface Told {

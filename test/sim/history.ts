@@ -89,7 +89,8 @@ class History {
     const processes = new Set([...this.#ends.values()].map(({ process }) => process));
     const alive = [...processes].filter((process) => !this.#isStopped(process));
     for (const { observer, process } of this.#ends.values()) {
-      if (observer.closed === undefined && !this.#isStopped(process)) observer.checkFound();
+      const isOver = observer.link?.state === 'closed'; // found, and flushing
+      if (!isOver && !this.#isStopped(process)) observer.checkFound();
     }
     if (this.#plan.faults.length === 0) for (const wired of this.#wired) this.#checkAgreement(wired);
     const closings: Promise<void>[] = [];

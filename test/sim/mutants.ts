@@ -91,8 +91,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'receiver-shortens-at-poll',
     file: 'src/session/negotiation.ts',
-    find: 'return Math.max(peerTx, this.mine.requiredMinRxMs, wish);',
-    replace: 'return Math.max(peerTx, wish);',
+    find: 'return Math.max(peerTx, this.mine.requiredMinRxMs, wish.requiredMinRxMs);',
+    replace: 'return Math.max(peerTx, wish.requiredMinRxMs);',
   },
 ];
 

@@ -85,6 +85,41 @@ describe('planned histories', () => {
       plan([{ forMs: 9_000 }], { peer: 'bare' }),
       0,
     ],
+    [
+      'F64: we sleep while one who agreed to our rate beats on; its beats are read before we know that we slept',
+      plan([{ kind: 'suspend', forMs: 60_000 }], {
+        negotiation: { far: 'too', farIntervalMs: 500, changes: [] },
+      }),
+      1,
+    ],
+    [
+      'F51: rates change from both ends at once',
+      plan([], {
+        negotiation: {
+          far: 'too',
+          farIntervalMs: 10_000,
+          changes: [
+            { by: 'near', atMs: 9_000, desiredMinTxMs: 200, requiredMinRxMs: 4_000, detectMultiplier: 5 },
+            { by: 'far', atMs: 9_005, desiredMinTxMs: 500, requiredMinRxMs: 2_000, detectMultiplier: 2 },
+          ],
+        },
+      }),
+      0,
+    ],
+    [
+      'F51: we ask faster from now on, and the peer, stalled, has not heard of it yet',
+      plan([{ kind: 'stall', side: 'far', forMs: 4_000, atMs: 19_500 }], {
+        negotiation: {
+          far: 'mute',
+          farIntervalMs: 2_000,
+          changes: [
+            { by: 'near', atMs: 20_000, desiredMinTxMs: 200, requiredMinRxMs: 100, detectMultiplier: 3 },
+          ],
+        },
+        intervalMs: 2_000,
+      }),
+      0,
+    ],
   ])('%s', async (_title, planned, deaths) => {
     const result = await runHistory(planned);
     expect(result.violations).toEqual([]);

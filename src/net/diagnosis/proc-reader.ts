@@ -1,6 +1,6 @@
 /**
  * Reads a table of /proc/net piece by piece and finds some connections in it. The kernel writes at most a page per
- * read and needs about 3.5 us per connection for it, in the thread pool; here a piece costs some 10 us. Stops as soon
+ * read and needs about 3.5 us per connection for it, in the thread pool. Stops as soon
  * as all were found.
  */
 import { close, open, read } from 'node:fs';

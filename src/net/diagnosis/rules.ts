@@ -59,6 +59,16 @@ export const RULES: readonly Rule[] = [
     say: say.unreachable,
   },
   {
+    ...{ name: 'unresolved', cause: 'name-unresolved', confidence: certain },
+    holds: ({ errorCode }) => causeOfSocketError(errorCode) === 'name-unresolved',
+    say: say.unresolved,
+  },
+  {
+    ...{ name: 'untrusted', cause: 'untrusted', confidence: certain },
+    holds: ({ errorCode }) => causeOfSocketError(errorCode) === 'untrusted',
+    say: say.untrusted,
+  },
+  {
     ...{ name: 'tls', cause: 'protocol-error', confidence: certain },
     holds: ({ errorCode }) => causeOfSocketError(errorCode) === 'protocol-error',
     say: say.tlsFailed,

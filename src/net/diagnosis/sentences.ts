@@ -37,11 +37,18 @@ const ERRORS: Readonly<Record<string, string>> = {
   EPIPE: 'The connection is gone: the peer closed it while we were sending',
   ECONNABORTED: 'The connection was aborted',
   EHOSTUNREACH: 'A router says that it cannot reach the host',
+  ENOENT: 'There is no such socket file',
   ENETUNREACH: 'There is no route to the network of the host',
 };
 
 export const unreachable: Say = ({ errorCode = '' }) =>
   `${ERRORS[errorCode] ?? 'The host cannot be reached'} (${errorCode}).`;
+
+export const unresolved: Say = ({ errorCode }) =>
+  `The name of the host leads to no address (${errorCode}): the name, or the name service, is the one to look at.`;
+
+export const untrusted: Say = ({ errorCode }) =>
+  `The peer's certificate is not accepted here (${errorCode}).`;
 
 export const tlsFailed: Say = ({ errorCode }) => `The two ends could not agree on TLS (${errorCode}).`;
 

@@ -1,5 +1,5 @@
 /**
- * TCP_INFO on Linux: what the kernel knows of one connection, read at once (about 2 us). Only fields that have kept
+ * TCP_INFO on Linux: what the kernel knows of one connection, read at once (about 10 us). Only fields that have kept
  * their places since Linux 4.6; the peer's window came with 6.2 and is used where it is told.
  *
  * Source: struct tcp_info in linux/tcp.h. Byte order is the machine's own; times in microseconds, ages in ms.

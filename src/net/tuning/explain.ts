@@ -5,14 +5,14 @@
 import { integerIn, knownKeys, numberIn, oneOf } from '../../base/assert.ts';
 import { typeError } from '../../base/errors.ts';
 import { checkCoherence, type Finding, PATH_IDLE_LIMITS_MS } from '../../session/coherence.ts';
-import { type KeepAliveTimes, MAX_KEEPALIVE_MS } from '../../session/kernel-patience.ts';
+import { type KeepAliveTimes, keepAliveProblem } from '../../session/kernel-patience.ts';
 import { detectionBound, detectionTime, type SessionPolicy, sessionPolicy } from '../../session/policy.ts';
 import type { PresetName } from '../../session/presets.ts';
 import { INITIAL_RTO_MS } from '../../session/rtt.ts';
 import { type TuningEnvironment, tuningEnvironment } from './environment.ts';
 import { BEAT_COST, type BeatCost, type LinkLoad, linkLoad } from './load.ts';
 import { FIXED_COUNT, FIXED_INTERVAL_MS } from './node-offers.ts';
-import { checkUserTimeout, MAX_COUNT, TUNE_OPTION_KEYS, type TuneOptions, withDefaults } from './options.ts';
+import { askedKeepAlive, checkUserTimeout, TUNE_OPTION_KEYS, type TuneOptions } from './options.ts';
 import {
   type DetectorTime,
   KERNEL_WHEN_HUNG,
@@ -113,11 +113,12 @@ export function explainTuningIn(environment: TuningEnvironment, options: Explain
   }
   const { preset, intervalMs, deadAfter } = options;
   const policy = sessionPolicy({ preset, intervalMs, deadAfter });
-  const { native, takesIntervalAndCount, retransmission } = environment;
+  const { native, retransmission } = environment;
+  const takesAll = native || environment.takesIntervalAndCount;
   const detectionTimeMs = detectionTime(policy.intervalMs, policy.deadAfter, INITIAL_RTO_MS);
   const detectionBoundMs = boundOf(policy);
   const asked = askedKeepAlive(options.keepAlive);
-  const keepAlive = native || takesIntervalAndCount ? asked : asByOlderNode(asked);
+  const keepAlive = takesAll ? asked : asByOlderNode(asked);
   const userTimeoutMs = askedUserTimeout(
     options.userTimeoutMs,
     Math.ceil(detectionBoundMs + policy.intervalMs),
@@ -152,18 +153,10 @@ function boundOf({ intervalMs, deadAfter, tickMs }: SessionPolicy): number {
   return detectionBound(intervalMs, deadAfter, INITIAL_RTO_MS, 0, tickMs);
 }
 
-/** Times are only looked at here; whether they are whole seconds is the validator's to say. */
-function askedKeepAlive(given: TuneOptions['keepAlive']): false | KeepAliveTimes {
-  if (given === false) return false;
-  const keepAlive = withDefaults(given);
-  integerIn('keepAlive.idleMs', keepAlive.idleMs, 0, MAX_KEEPALIVE_MS);
-  integerIn('keepAlive.intervalMs', keepAlive.intervalMs, 0, MAX_KEEPALIVE_MS);
-  integerIn('keepAlive.count', keepAlive.count, 1, MAX_COUNT);
-  return keepAlive;
-}
-
+/** Values that would be refused stay as they are, for the validator to see. */
 function asByOlderNode(asked: false | KeepAliveTimes): false | KeepAliveTimes {
-  return asked && { idleMs: asked.idleMs, intervalMs: FIXED_INTERVAL_MS, count: FIXED_COUNT };
+  if (asked === false || keepAliveProblem(asked) !== undefined) return asked;
+  return { idleMs: asked.idleMs, intervalMs: FIXED_INTERVAL_MS, count: FIXED_COUNT };
 }
 
 function askedUserTimeout(given: ExplainOptions['userTimeoutMs'], followMs: number): false | number {

@@ -47,26 +47,22 @@ export function tunePlan(options: TuneOptions): TunePlan {
   const { userTimeoutMs } = options;
   if (userTimeoutMs !== undefined && userTimeoutMs !== false)
     checkUserTimeout('userTimeoutMs', userTimeoutMs);
-  const keepAlive = options.keepAlive === false ? false : withDefaults(options.keepAlive);
-  if (keepAlive !== false) {
-    integerIn('keepAlive.idleMs', keepAlive.idleMs, 0, MAX_KEEPALIVE_MS);
-    integerIn('keepAlive.intervalMs', keepAlive.intervalMs, 0, MAX_KEEPALIVE_MS);
-    const problem = keepAliveProblem(keepAlive);
-    if (problem !== undefined) throw new RangeError(problem);
-    integerIn('keepAlive.count', keepAlive.count, 1, MAX_COUNT);
-  }
+  const keepAlive = askedKeepAlive(options.keepAlive);
+  const problem = keepAlive === false ? undefined : keepAliveProblem(keepAlive);
+  if (problem !== undefined) throw new RangeError(problem);
   return { keepAlive, noDelay, userTimeoutMs };
 }
 
-/** The keepalive that was asked for, its values not yet checked. */
-export function withDefaults(asked: Exclude<TuneOptions['keepAlive'], false> = {}): KeepAliveTimes {
+/** The keepalive that is asked for: numbers in range, of which `keepAliveProblem` says whether a kernel takes them. */
+export function askedKeepAlive(asked: TuneOptions['keepAlive'] = {}): false | KeepAliveTimes {
+  if (asked === false) return false;
   if (typeof asked !== 'object') throw typeError('keepAlive', 'false or an object', asked);
   knownKeys('keepAlive', asked, ['idleMs', 'intervalMs', 'count']);
   const { idleMs, intervalMs, count } = TUNE_DEFAULTS;
   return {
-    idleMs: asked.idleMs ?? idleMs,
-    intervalMs: asked.intervalMs ?? intervalMs,
-    count: asked.count ?? count,
+    idleMs: integerIn('keepAlive.idleMs', asked.idleMs ?? idleMs, 0, MAX_KEEPALIVE_MS),
+    intervalMs: integerIn('keepAlive.intervalMs', asked.intervalMs ?? intervalMs, 0, MAX_KEEPALIVE_MS),
+    count: integerIn('keepAlive.count', asked.count ?? count, 1, MAX_COUNT),
   };
 }
 

@@ -5,20 +5,44 @@
 import type { Socket } from 'node:net';
 import { socketFd } from '../handle.ts';
 import { emulation } from './emulation.ts';
-import type { Kernel } from './kernel.ts';
+import { currentKernel, type Kernel } from './kernel.ts';
 
-/** Set TCP_USER_TIMEOUT, or watch the queue in this process where the kernel is out of reach. One native call. */
+/**
+ * Set TCP_USER_TIMEOUT, or watch the queue in this process where the kernel is out of reach. One native call. false:
+ * the kernel's own rule, and no watching.
+ */
 export function setUserTimeout(
   socket: Socket,
-  timeoutMs: number,
+  timeoutMs: number | false,
   kernel: Kernel | undefined,
 ): 'kernel' | 'emulated' {
   const fd = socketFd(socket);
   if (kernel !== undefined && fd !== undefined) {
     const { tcpLevel, userTimeout, userTimeoutUnitMs } = kernel.platform.numbers;
-    const value = Math.ceil(timeoutMs / userTimeoutUnitMs);
+    const value = Math.ceil(Number(timeoutMs) / userTimeoutUnitMs);
     if (kernel.sockets.setInt(fd, tcpLevel, userTimeout, value) === 0) return 'kernel';
   }
   emulation.set(socket, timeoutMs);
   return 'emulated';
+}
+
+/** What one link asked for; made only where something was. */
+export class KernelPatience {
+  readonly #socket: Socket;
+  readonly #asked: 'follow' | number;
+
+  constructor(socket: Socket, asked: 'follow' | number) {
+    this.#socket = socket;
+    this.#asked = asked;
+  }
+
+  /** The connection stands, or the verdict comes at another time from now on. */
+  set(followMs: number): void {
+    setUserTimeout(this.#socket, this.#asked === 'follow' ? followMs : this.#asked, currentKernel());
+  }
+
+  /** The socket goes back to its host. */
+  release(): void {
+    setUserTimeout(this.#socket, false, currentKernel());
+  }
 }

@@ -2,10 +2,9 @@
 
 import type { Child } from '../child.ts';
 import type { PeerOptions } from '../peer.ts';
-import { machineNowMs } from '../program.ts';
 import { BEAT, PATIENCE_MS, type Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import { ending, linked, order } from '../watching.ts';
+import { ending, linked, order, spared } from '../watching.ts';
 
 /** What a slow reader does not take within the scenario; the host protocol's frames end at 16 MiB. */
 const FLOOD_BYTES = 15 * 2 ** 20;
@@ -49,12 +48,10 @@ export const FAR_ENDS: readonly Scenario[] = [
     async run(stage) {
       const watcher = await connected(stage, 'slow', true);
       const sinceMs = await order(watcher, `write ${FLOOD_BYTES}`);
-      const forMs = 3 * BEAT.deadAfter * BEAT.intervalMs;
-      const ended = await watcher.find(({ event }) => event === 'closed', forMs);
-      const found = ended === undefined ? 'alive' : String(ended.detail.cause);
+      const finding = await spared(watcher, sinceMs, 3 * BEAT.deadAfter * BEAT.intervalMs);
       const isTempted = watcher.happenings.some(({ event }) => event === 'suspect');
       const broken = isTempted ? undefined : 'it was never suspect: nothing was at stake';
-      return { found, tookMs: machineNowMs() - sinceMs, boundMs: forMs, broken };
+      return { ...finding, broken };
     },
   },
   {

@@ -43,8 +43,8 @@ export const PACKETS: readonly Scenario[] = [
       const sinceMs = await loseOutboundData(stage);
       const told = await watcher.find(({ event }) => event === 'one-way' || event === 'closed', PATIENCE_MS);
       if (told === undefined) return { found: undefined, tookMs: PATIENCE_MS, boundMs: 0 };
-      // After one detection time without an answer a question is owed, and it may wait for another.
-      const boundMs = 2 * promisedMs(watcher, told);
+      // After a detection time without an answer a question is owed, it may wait for another, and our next beat tells.
+      const boundMs = 2 * promisedMs(watcher, told) + BEAT.intervalMs;
       return { found: told.event, tookMs: told.atMs - sinceMs, boundMs };
     },
   },

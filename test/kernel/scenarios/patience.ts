@@ -2,10 +2,9 @@
 import type { TuneOptions, TuningExplanation } from '../../../src/net/index.ts';
 import type { Child } from '../child.ts';
 import { loseAll } from '../faults.ts';
-import { machineNowMs } from '../program.ts';
-import { BEAT, type Finding, PATIENCE_MS, type Scenario } from '../scenario.ts';
+import { BEAT, PATIENCE_MS, type Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import { ending, linked, order } from '../watching.ts';
+import { ending, linked, order, spared } from '../watching.ts';
 
 /** Beats slow enough for the kernel to be first. */
 const SLOW = Object.freeze({ intervalMs: 1_500, deadAfter: 3 });
@@ -34,13 +33,6 @@ async function plain(stage: Stage, tune: TuneOptions): Promise<Plain> {
   return { socket, failures: (detail.explained as TuningExplanation).failures };
 }
 
-/** Nothing may be told for so long. */
-async function mute(socket: Child, sinceMs: number, forMs: number): Promise<Finding> {
-  const ended = await socket.find(({ event }) => event === 'closed', sinceMs + forMs - machineNowMs());
-  const found = ended === undefined ? 'alive' : String(ended.detail.cause);
-  return { found, tookMs: machineNowMs() - sinceMs, boundMs: forMs };
-}
-
 export const PATIENCE: readonly Scenario[] = [
   {
     name: 'keepalive',
@@ -63,7 +55,7 @@ export const PATIENCE: readonly Scenario[] = [
     expected: () => 'alive',
     async run(stage) {
       const { socket, failures } = await plain(stage, { keepAlive: KEEP_ALIVE });
-      return mute(socket, await order(socket, 'write 1000'), 1.25 * failures.idle.kernel.ms);
+      return spared(socket, await order(socket, 'write 1000'), 1.25 * failures.idle.kernel.ms);
     },
   },
   {
@@ -76,7 +68,7 @@ export const PATIENCE: readonly Scenario[] = [
       const { socket, failures } = await plain(stage, tune);
       const { ms, lateMs } = failures.dataInFlight.kernel;
       const sinceMs = await order(socket, 'write 1000');
-      if (ms > PATIENCE_MS) return mute(socket, sinceMs, 2 * USER_TIMEOUT_MS);
+      if (ms > PATIENCE_MS) return spared(socket, sinceMs, 2 * USER_TIMEOUT_MS);
       const finding = await ending(socket, sinceMs, ms + lateMs);
       return {
         ...finding,

@@ -62,6 +62,9 @@ describe('/proc/net/tcp is read', () => {
     kernel.pass(10_000);
     expect(kernel.reads).toHaveLength(length);
     expect(kernel.evidence.size).toBe(0);
+    kernel.evidence.watch(link);
+    kernel.evidence.forget(link.socket);
+    expect(kernel.clock.nextDueMs).toBe(Infinity);
   });
 
   test('once for all suspects, 60 ms after the first, each table once, a pause between', () => {

@@ -107,12 +107,20 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
   ],
   ['tls', 'protocol-error', 'certain', /TLS \(EPROTO\)/, { occasion: 'failed', errorCode: 'EPROTO' }],
   [
-    'other-error',
-    'unknown',
-    'guess',
+    'unresolved',
+    'name-unresolved',
+    'certain',
     /ENOTFOUND/,
     { occasion: 'failed', errorCode: 'ENOTFOUND', isOpen: false },
   ],
+  [
+    'untrusted',
+    'untrusted',
+    'certain',
+    /certificate/,
+    { occasion: 'failed', errorCode: 'SELF_SIGNED_CERT_IN_CHAIN' },
+  ],
+  ['other-error', 'unknown', 'guess', /EWHAT/, { occasion: 'failed', errorCode: 'EWHAT', isOpen: false }],
   ['other-error', 'unknown', 'guess', /without a code/, { occasion: 'failed' }],
   [
     'one-way-end',

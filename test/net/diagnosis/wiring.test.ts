@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Diagnosis } from '../../../src/net/diagnosis/evidence.ts';
 import type { AttachOptions, Link } from '../../../src/net/types.ts';
+import { recordingHost } from '../../support/hosts.ts';
 import { HubLog } from '../../support/hub-log.ts';
 import { ManualTime } from '../../support/manual-time.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
@@ -91,9 +92,16 @@ describe('with a clock of its own', () => {
 
   test('leaving and our own end bring none, FIN and a failure do', async () => {
     const world = new World();
-    const [left, ours, fin] = [await world.link(), await world.link(), await world.link()];
+    const { host } = recordingHost(); // a link in use is not ended by GOAWAY alone
+    const [left, ours, fin] = [
+      await world.link({ ...OPTIONS, host }),
+      await world.link(),
+      await world.link(),
+    ];
     await world.time.pass(1_000);
     left.peer.send(0x20);
+    await world.log.next('leaving', left.link);
+    left.peer.socket.end();
     ours.link.destroy();
     fin.peer.socket.end();
     for (const { link } of [left, ours, fin]) await world.log.next('closed', link);

@@ -245,6 +245,10 @@ describe.skipIf(!isTested)(`tuneServer${lacks}`, () => {
       status: 'unsupported',
       note: 'not a TCP socket',
     });
-    expect((await accepted(server, where)).destroyed).toBe(false);
+    const socket = await accepted(server, where);
+    expect(socket.destroyed).toBe(false);
+    const listeners = server.listenerCount('connection');
+    server.emit('listening'); // it listens again
+    expect(server.listenerCount('connection')).toBe(listeners);
   });
 });

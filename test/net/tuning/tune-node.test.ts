@@ -128,6 +128,15 @@ describe('tuneSocket', () => {
     expect(calls).toEqual([]);
   });
 
+  test('a unix socket has none of it, whatever Node says when asked', async () => {
+    const { accepted } = await socketPair('unix');
+    const { settings, idleDetectionMs } = tuneSocketWith(undefined, accepted);
+    for (const setting of Object.values(settings)) {
+      expect(setting).toMatchObject({ inForce: undefined, status: 'unsupported', note: 'not a TCP socket' });
+    }
+    expect(idleDetectionMs).toBeNaN();
+  });
+
   test('what is no socket is refused', () => {
     expect(() => tuneSocketWith(undefined, {} as never)).toThrow(/^socket must be/);
     expect(() => tuneServerWith(undefined, {} as never)).toThrow(/^server must be/);

@@ -63,6 +63,20 @@ describe.skipIf(!isTested)(`attach: userTimeout${lacks}`, () => {
     expect(held((await attached({})).socket)).toBe(0);
   });
 
+  test('a socket that is given back has the rule of the kernel again, unless nothing was asked', async () => {
+    const link = await attached({ userTimeout: 'follow' });
+    expect(held(link.detach().socket)).toBe(0);
+    const { accepted } = await socketPair();
+    setUserTimeout(accepted, 4_444, kernel);
+    const other = ownHub().attach(accepted, { intervalMs: 1_000 });
+    expect(held(other.detach().socket)).toBe(4_444);
+    const { accepted: unix } = await socketPair('unix');
+    const watched = ownHub().attach(unix, { intervalMs: 1_000, userTimeout: 5_000 });
+    expect(emulation.limitMs(unix)).toBe(5_000);
+    watched.detach();
+    expect(emulation.limitMs(unix)).toBe(false);
+  });
+
   test('a socket that still connects gets it when it stands', async () => {
     const { port } = await echo();
     const socket = tame(connect({ port, host: '127.0.0.1' }));
