@@ -156,7 +156,7 @@ export class Agreement {
     const { limits, port, questions } = this.#parts;
     const bunchMs = Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs);
     // Late by the peer's interval, it bunched what we read; by our own, the peer had reason to ask.
-    const lateMs = port.lateness.newestLaterThan(limits.rxIntervalMs / 2);
+    const lateMs = port.lateness.newestLaterThan(Math.min(limits.rxIntervalMs, limits.txIntervalMs) / 2);
     const graceUntilMs = lateMs + Math.min(limits.rxIntervalMs, bunchMs);
     return now < Math.max(graceUntilMs, this.#readAgainMs + bunchMs);
   }

@@ -183,7 +183,9 @@ const RULES: readonly Rule[] = [
   ({ userTimeoutMs = false, userTimeoutBy = 'kernel', deadAfter, intervalMs }) => {
     const neededMs = (deadAfter + 1) * intervalMs;
     if (userTimeoutMs === false || userTimeoutMs === 0 || userTimeoutMs >= neededMs) return undefined;
-    const rest = `${userTimeoutMs} is below deadAfter ${deadAfter} + 1 intervals (${neededMs}): the ${userTimeoutBy === 'kernel' ? 'kernel' : 'watch over the queue'} decides`;
+    const who = userTimeoutBy === 'kernel' ? 'kernel' : 'watch over the queue';
+    const limit = `deadAfter ${deadAfter} + 1 intervals (${neededMs})`;
+    const rest = `${userTimeoutMs} is below ${limit}: the ${who} decides`;
     return finding('warning', 'user-timeout-first', 'userTimeoutMs', rest);
   },
 

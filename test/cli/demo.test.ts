@@ -4,7 +4,7 @@ import { isRight, judgeKind, TICK_MS } from '../../src/cli/demo/judgement.ts';
 import { Peer } from '../../src/cli/demo/peer.ts';
 import { castOf, KINDS, type KindName } from '../../src/cli/demo/scenario.ts';
 import { renderTable, summaryTable } from '../../src/cli/demo/table.ts';
-import type { Diagnosis, Evidence } from '../../src/net/diagnosis/evidence.ts';
+import type { Confidence, Diagnosis } from '../../src/net/diagnosis/evidence.ts';
 import type { Link } from '../../src/net/types.ts';
 import type { Cause } from '../../src/session/causes.ts';
 import { CommandUnderTest, objectsOf } from './command.ts';
@@ -17,8 +17,7 @@ interface Story {
   silentMs?: number;
   suspected?: boolean;
   recovered?: boolean;
-  /** Of the diagnosis's evidence. */
-  source?: Evidence['source'];
+  confidence?: Confidence;
 }
 
 /** A peer whose link has a limit D of 1 500 ms and a detection time of 2 000 ms, after this story. */
@@ -30,8 +29,8 @@ function peerOf(name: KindName, story: Story): Peer {
   peer.recovered = story.recovered === true;
   if (cause !== undefined) peer.ended = { cause, atMs: 5_000 + afterMs };
   if (cause !== undefined && silentMs !== undefined) {
-    const { source = 'tcp-info' } = story;
-    const diagnosis = { cause, evidence: { source } } as Diagnosis;
+    const { confidence = 'certain' } = story;
+    const diagnosis = { cause, confidence } as Diagnosis;
     const bounds = { limitMs: 1_500, detectionTimeMs: 2_000, detectionBoundMs: 3_000 };
     peer.verdict = { cause, silentMs, diagnosis, ...bounds };
   }
@@ -75,10 +74,15 @@ describe('the judgement', () => {
     [
       'what the clocks alone can know',
       'frozen',
-      { cause: 'link-dead', silentMs: 1_600, source: 'clocks' },
+      { cause: 'link-dead', silentMs: 1_600, confidence: 'guess' },
       true,
     ],
-    ['the kernel asked in vain', 'frozen', { cause: 'link-dead', silentMs: 1_600, source: 'proc' }, false],
+    [
+      'the kernel asked in vain',
+      'frozen',
+      { cause: 'link-dead', silentMs: 1_600, confidence: 'likely' },
+      false,
+    ],
     ['a frozen link closed without a verdict', 'frozen', { cause: 'process-hung' }, false],
     ['a reset found at 107 ms', 'reset', { cause: 'peer-unreachable', afterMs: 107 }, true],
     ['a reset found at 108 ms', 'reset', { cause: 'peer-unreachable', afterMs: 108 }, false],

@@ -1,6 +1,7 @@
 /** Questions on links of every kind: how many, when, and what their lack of answers says. */
 import { describe, expect, it } from 'vitest';
-import { Flag } from '../../src/wire/constants.ts';
+import { Flag, Param } from '../../src/wire/constants.ts';
+import { makeFinal, makeParam, makePoll, parameterDigest, paramId } from '../../src/wire/param.ts';
 import { watch } from '../support/session-world.ts';
 
 describe('asking', () => {
@@ -129,5 +130,50 @@ describe('answers', () => {
     world.run(60_000);
     expect(end.session.jitter.jitterMs).toBeGreaterThan(25);
     expect(end.session.jitter.jitterMs).toBeLessThanOrEqual(32);
+  });
+});
+
+describe('F51: a peer that speaks every 500 ms and wants to be spoken to every 10 s', () => {
+  function uneven(rttMs = 0) {
+    const { world, end, peer } = watch({ intervalMs: 500, negotiate: true }, { rttMs });
+    world.run(600 + rttMs);
+    const poll = peer.received.find(({ word }) => paramId(word) === Param.Poll)!;
+    peer.say(Flag.Param, makeFinal(poll.word));
+    const words = [
+      makeParam(Param.DesiredMinTx, 500),
+      makeParam(Param.RequiredMinRx, 10_000),
+      makeParam(Param.DetectMult, 2),
+    ] as const;
+    for (const word of [...words, makePoll(1, parameterDigest(...words))]) peer.say(Flag.Param, word);
+    world.run(100 + rttMs);
+    expect(end.session.limits).toMatchObject({ txIntervalMs: 10_000, rxIntervalMs: 500, multiplier: 2 });
+    return { world, end, peer };
+  }
+
+  it('is not asked more often than that because its beats are a little late', () => {
+    const { world, end, peer } = uneven();
+    const before = end.framesNamed('PING').length;
+    world.every(520, Infinity, () => peer.say(0));
+    world.run(100_000);
+    const asked = end.framesNamed('PING').length - before;
+    expect(asked).toBeGreaterThanOrEqual(9);
+    expect(asked).toBeLessThanOrEqual(14); // as many as sends of ours spread over 0.75 to 1 interval
+    expect(end.eventTypes).not.toContain('suspect');
+  });
+
+  it('is suspected again in time after life that came before the answer to a slow question was due', () => {
+    const { world, end, peer } = uneven(700);
+    peer.answers = false;
+    peer.say(0);
+    world.run(350 + 430);
+    peer.say(0);
+    world.run(350); // comes 30 ms after suspicion; an answer may take more than a second
+    const aliveMs = world.nowMs;
+    expect(end.eventTypes.slice(-2)).toEqual(['suspect', 'recovered']);
+    expect(end.session.rtt.rtoMs).toBeGreaterThan(1_000);
+    world.run(900);
+    const suspectedMs = end.eventsOf('suspect').at(-1)!.atMs;
+    expect(suspectedMs - aliveMs).toBeGreaterThanOrEqual(750);
+    expect(suspectedMs - aliveMs).toBeLessThanOrEqual(770);
   });
 });

@@ -3,7 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { type Charged, Enforcement } from '../../src/session/enforcement.ts';
 import { Flag, GoAwayReason, Param } from '../../src/wire/constants.ts';
-import { goAwayReason, goAwayRetryAfterUnits, makeFinal, paramId, paramValue } from '../../src/wire/param.ts';
+import {
+  goAwayReason,
+  goAwayRetryAfterUnits,
+  makeFinal,
+  makeParam,
+  makePoll,
+  parameterDigest,
+  paramId,
+  paramValue,
+} from '../../src/wire/param.ts';
 import { type ScriptedPeer, type SessionEnd, type World, watch } from '../support/session-world.ts';
 import { sized } from '../support/sizes.ts';
 
@@ -171,7 +180,11 @@ describe('on a link', () => {
     world.run(300);
     const poll = peer.received.find(({ word }) => paramId(word) === Param.Poll)!;
     peer.say(Flag.Param, makeFinal(poll.word));
+    const its = [makeParam(Param.DesiredMinTx, 2_000), makeParam(Param.RequiredMinRx, 100)];
+    const words = [...its, makeParam(Param.DetectMult, 3)] as [number, number, number];
+    for (const word of [...words, makePoll(1, parameterDigest(...words))]) peer.say(Flag.Param, word);
     world.run(100);
+    expect(end.session.limits).toMatchObject({ txIntervalMs: 100, rxIntervalMs: 2_000 });
     world.every(300, world.nowMs + 30_000, () => {
       world.stall(240);
       peer.say(0);

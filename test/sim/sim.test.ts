@@ -87,10 +87,19 @@ describe('planned histories', () => {
     ],
     [
       'F64: we sleep while one who agreed to our rate beats on; its beats are read before we know that we slept',
-      plan([{ kind: 'suspend', forMs: 60_000 }], {
-        negotiation: { far: 'too', farIntervalMs: 500, changes: [] },
+      plan([{ kind: 'suspend', forMs: 15_000 }], {
+        intervalMs: 5_000,
+        deadAfter: 5,
+        farDeadAfter: 2,
+        negotiation: {
+          far: 'too',
+          farIntervalMs: 500,
+          changes: [
+            { by: 'near', atMs: 4_000, desiredMinTxMs: 5_000, requiredMinRxMs: 500, detectMultiplier: 5 },
+          ],
+        },
       }),
-      1,
+      0,
     ],
     [
       'F51: rates change from both ends at once',
@@ -107,16 +116,16 @@ describe('planned histories', () => {
       0,
     ],
     [
-      'F51: we ask faster from now on, and the peer, stalled, has not heard of it yet',
-      plan([{ kind: 'stall', side: 'far', forMs: 4_000, atMs: 19_500 }], {
+      'F51: we beat faster from now on; a peer we never agreed with, stalled, has not heard of it yet',
+      plan([{ side: 'far', forMs: 4_000, atMs: 19_500 }], {
+        intervalMs: 2_000,
         negotiation: {
-          far: 'mute',
-          farIntervalMs: 2_000,
+          far: 'too',
+          farIntervalMs: 200_000, // three of them are more than we accept
           changes: [
             { by: 'near', atMs: 20_000, desiredMinTxMs: 200, requiredMinRxMs: 100, detectMultiplier: 3 },
           ],
         },
-        intervalMs: 2_000,
       }),
       0,
     ],
@@ -135,6 +144,55 @@ describe('planned histories', () => {
     const { violations } = await runHistory(plan([], { intervalMs: 0 }));
     expect(violations).toMatchObject([{ invariant: '0-exception' }]);
     expect(violations[0]!.text).toContain('intervalMs must be');
+  });
+});
+
+describe('F51: one end speaks often, the other seldom', () => {
+  /** The near end every 100 ms, the far end every 2 s, agreed on in the first second. */
+  const uneven = (
+    faults: Partial<FaultPlan>[],
+    deadAfter: number,
+    link: Partial<ConnectionPlan> = {},
+  ): Plan =>
+    plan(faults, {
+      intervalMs: 100,
+      deadAfter,
+      negotiation: { far: 'too', farIntervalMs: 2_000, changes: [] },
+      ...link,
+    });
+
+  test.each([2, 5])(
+    'a dead path is found in time, whenever it dies, with multiplier %i',
+    async (deadAfter) => {
+      for (let atMs = 10_000; atMs < 12_000; atMs += 130) {
+        const { violations, deaths } = await runHistory(uneven([{ kind: 'black-hole', atMs }], deadAfter));
+        expect({ atMs, violations, deaths }).toEqual({ atMs, violations: [], deaths: 2 });
+      }
+    },
+  );
+
+  test('a dead path is found in time after suspicions that a slow answer refuted', async () => {
+    for (let atMs = 20_000; atMs < 22_000; atMs += 130) {
+      const thrash: Partial<FaultPlan> = { kind: 'thrash-long', atMs: 6_000, forMs: 14_000 };
+      const hole: Partial<FaultPlan> = { kind: 'black-hole', atMs };
+      const { violations } = await runHistory(uneven([thrash, hole], 2, { rttMs: 40 }));
+      expect({ atMs, violations }).toEqual({ atMs, violations: [] });
+    }
+  });
+
+  test('who may speak seldom does not ask after each stall of its own: nobody is cut for its rate', async () => {
+    const changes = [
+      { by: 'near', atMs: 4_000, desiredMinTxMs: 500, requiredMinRxMs: 10_000, detectMultiplier: 2 },
+    ] as const;
+    const link = {
+      deadAfter: 5,
+      farDeadAfter: 2,
+      negotiation: { far: 'too', farIntervalMs: 500, changes },
+    } as const;
+    for (let atMs = 5_000; atMs < 6_000; atMs += 90) {
+      const { violations, deaths } = await runHistory(plan([{ kind: 'thrash', side: 'far', atMs }], link));
+      expect({ atMs, violations, deaths }).toEqual({ atMs, violations: [], deaths: 0 });
+    }
   });
 });
 

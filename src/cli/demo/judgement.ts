@@ -61,10 +61,10 @@ export function isRight(peer: Peer, ownLagMs: number): boolean {
   );
 }
 
-/** The cause expected; as far as known, where the kernel could not be asked. */
+/** The cause expected; as far as known, where the kernel tells nothing in time. */
 function isCauseRight({ kind, ended, verdict }: Peer): boolean {
   if (ended?.cause === kind.ends) return true;
-  const isBlind = verdict?.diagnosis?.evidence.source === 'clocks';
+  const isBlind = verdict?.diagnosis?.confidence === 'guess';
   return isBlind && ended?.cause === kind.looksLike;
 }
 

@@ -23,7 +23,7 @@ export interface Kind {
   readonly share: number;
   /** The end expected of their links; undefined: they live to the end of the demo. */
   readonly ends: Cause | undefined;
-  /** What it may be taken for where the kernel could not be asked. */
+  /** What it is taken for where the kernel tells nothing in time. */
   readonly looksLike?: Cause;
   /** By the silence alone (judged against the formula), or by what the connection says (at once). */
   readonly by: 'silence' | 'event';

@@ -36,10 +36,22 @@ export function isHeardByKernel({
   return ackAgeMs - kernelAgeMs < LEAST_RTO_MS * 2 ** (retransmits - 1);
 }
 
-/** Bytes that should have been acknowledged by then were not. */
+/**
+ * Bytes that should have been acknowledged by then were not. Where no time of an acknowledgement is known, they may be
+ * our newest ones, and older ones acknowledged.
+ */
 export function isUnacknowledged(evidence: Evidence): boolean {
-  const { unackedBytes = 0, kernelAgeMs = 0, askedAgeMs, writeProgressAgeMs = 0 } = evidence;
-  return unackedBytes > 0 && (askedAgeMs ?? writeProgressAgeMs) - kernelAgeMs >= DELAYED_ACK_MS;
+  const {
+    unackedBytes = 0,
+    kernelAgeMs = 0,
+    askedAgeMs,
+    writeProgressAgeMs = 0,
+    ackAgeMs,
+    quietMs,
+  } = evidence;
+  const sinceMs = askedAgeMs ?? writeProgressAgeMs;
+  const waitedMs = ackAgeMs === undefined ? Math.min(sinceMs, quietMs) : sinceMs;
+  return unackedBytes > 0 && waitedMs - kernelAgeMs >= DELAYED_ACK_MS;
 }
 
 /** The kernel has sent them again, in vain so far. */

@@ -62,15 +62,12 @@ function fromKernel({ key, unit }: Wish, value: number): number | boolean {
   return key === 'userTimeoutMs' && value === 0 ? false : value * unit;
 }
 
-/** Ask the kernel for whatever it does not hold already. Returns the errno of each setting it refused. */
+/** Ask the kernel for all of it. Returns the errno of each setting it refused. */
 export function setInKernel(kernel: Kernel, fd: number, plan: TunePlan): Map<TunedName, number> {
   const refused = new Map<TunedName, number>();
   for (const wish of wishes(plan, kernel.platform.numbers)) {
-    const { level, name, key } = wish;
-    const value = toKernel(wish);
-    if (kernel.sockets.getInt(fd, level, name) === value) continue;
-    const errno = kernel.sockets.setInt(fd, level, name, value);
-    if (errno !== 0) refused.set(key, errno);
+    const errno = kernel.sockets.setInt(fd, wish.level, wish.name, toKernel(wish));
+    if (errno !== 0) refused.set(wish.key, errno);
   }
   return refused;
 }
@@ -93,8 +90,10 @@ export function readFromKernel(
       continue;
     }
     const inForce = fromKernel(wish, held);
-    const status = inForce === asked ? 'set' : 'different';
-    settings[key] = { asked, inForce, status, knownFrom: 'kernel', ...note };
+    settings[key] =
+      inForce === asked // Node may have set what we could not
+        ? { asked, inForce, status: 'set', knownFrom: 'kernel' }
+        : { asked, inForce, status: 'different', knownFrom: 'kernel', ...note };
   }
   return settings;
 }

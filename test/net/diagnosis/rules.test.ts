@@ -65,6 +65,8 @@ function findings({ occasion = 'dead', errorCode, isOpen = true, knows, kernel }
 const ruleOf = (given: Case): string => RULES.find(({ holds }) => holds(findings(given)))!.name;
 
 const NONE = { ackAgeMs: 2_600 };
+/** Our newest send was 400 ms before the verdict. */
+const BY_PROC = { source: 'proc', ackAgeMs: undefined, unackedBytes: 16 } as const;
 const LOST = { ...NONE, unackedBytes: 48, retransmits: 3 };
 
 /** Rule, cause and confidence, what of it must be in the sentence, and the findings that make it so. */
@@ -261,6 +263,9 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
     /./,
     { kernel: { ...NONE, unackedBytes: 16 }, knows: { askedAgeMs: 199 } },
   ],
+  // By /proc the bytes may be our newest question, sent a moment before, and the older ones acknowledged.
+  ['silent', 'link-dead', 'guess', /./, { kernel: { ...BY_PROC, kernelAgeMs: 201 } }],
+  ['unacknowledged', 'link-dead', 'likely', /./, { kernel: { ...BY_PROC, kernelAgeMs: 200 } }],
 ];
 
 describe('the rules', () => {

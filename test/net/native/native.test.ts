@@ -128,7 +128,9 @@ describe('out of reach', () => {
 
   test('koffi is not installed, cannot be loaded, or lacks the functions', () => {
     const elsewhere = createRequire(pathToFileURL(join(temporaryFolder(), 'a.js')));
-    expect(openNative(false, LINUX, elsewhere)).toEqual({ absence: 'the package koffi is not installed (npm install koffi)' });
+    expect(openNative(false, LINUX, elsewhere)).toEqual({
+      absence: 'the package koffi is not installed (npm install koffi)',
+    });
     expect(openNative(false, LINUX, forbidden).absence).toBe('koffi failed: Error: must not be loaded');
     expect(openNative(false, LINUX, () => ({})).absence).toMatch(/^koffi failed: TypeError/);
   });

@@ -220,4 +220,10 @@ describe('real sockets', () => {
       expect(() => tuneSocketWith(undefined, accepted, options)).toThrow(/^userTimeoutMs must be /);
     },
   );
+
+  test('0 is refused with what to say instead', async () => {
+    const { accepted } = await socketPair();
+    const zero = { userTimeoutMs: 0 };
+    expect(() => tuneSocketWith(undefined, accepted, zero)).toThrow(/false for the kernel's own rule/);
+  });
 });
