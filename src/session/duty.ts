@@ -37,7 +37,7 @@ export interface DutyParts {
 export class Duty {
   business: BusinessProbe | undefined;
   readonly agreement: Agreement | undefined;
-  /** Life moved a deadline earlier: of the next suspicion, or of the next question. */
+  /** Life moved a deadline earlier: of the next question, or of the next suspicion. */
   hasHastened = false;
   readonly #parts: DutyParts;
   #probes: SuspectProbes | undefined;

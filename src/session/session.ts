@@ -304,7 +304,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
 
   #life(rxMs: number): void {
     const silentMs = rxMs - this.#silence.lastRxMs;
-    // Nothing is planned while a question waits; where our own sends are rare, no other deadline stands in for that.
+    // What follows an answer comes sooner than what follows its lack; where our own sends are rare, nothing wakes us.
     const { txIntervalMs, rxIntervalMs } = this.#limits;
     if (txIntervalMs > rxIntervalMs && this.#questions.isAsking) this.#duty.hasHastened = true;
     this.#silence.life(rxMs);
@@ -313,7 +313,6 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     if (this.#silence.isCondemned) this.#avert();
     this.#silence.heard = true;
     this.#hearByMs = Infinity;
-    this.#duty.hasHastened = true;
     this.move('life');
     this.#announcer.life(silentMs);
   }
