@@ -13,7 +13,10 @@ import { pickSessionOptions, sessionPolicy } from '../session/policy.ts';
 import { Returns } from './returns.ts';
 
 export interface ConnectOptions extends Omit<AttachOptions, 'host' | 'head' | 'userTimeout'> {
-  /** As `AttachOptions.userTimeout`. Default: follow on TCP where the kernel can be reached (koffi), else false. */
+  /**
+   * As `AttachOptions.userTimeout`. Default: follow where the kernel can be reached (koffi) and the TCP connection
+   * carries heartbeats alone; else false.
+   */
   userTimeout?: 'follow' | false | number;
   /** TCP port; or `path`. */
   port?: number;
@@ -122,7 +125,7 @@ function open(
 ): Link {
   const socket = openSocket(settings, tls);
   try {
-    return hub.attach(socket, { firstPhase: 0, ...kernelPatience(settings), ...attach });
+    return hub.attach(socket, { firstPhase: 0, ...kernelPatience(settings, attach), ...attach });
   } catch (error) {
     socket.on('error', () => {});
     socket.destroy();
@@ -132,10 +135,12 @@ function open(
 
 /**
  * Whoever connects writes first, and data that nobody acknowledges stops the kernel's keepalive: so its patience
- * follows our verdict. Only where it costs one call; without access to the kernel the verdict alone must do.
+ * follows our verdict. Only where it costs one call; without access to the kernel the verdict alone must do. Not beside
+ * a host protocol: to the kernel a living peer that does not read for so long is as dead as any other.
  */
-function kernelPatience({ path }: Settings): Pick<AttachOptions, 'userTimeout'> {
-  return path === undefined && nativeSockets() !== undefined ? { userTimeout: 'follow' } : {};
+function kernelPatience({ path }: Settings, { host }: AttachOptions): Pick<AttachOptions, 'userTimeout'> {
+  const isAlone = path === undefined && host === undefined;
+  return isAlone && nativeSockets() !== undefined ? { userTimeout: 'follow' } : {};
 }
 
 /** The same when we may come back there, and no faster than we may. */

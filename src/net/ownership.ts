@@ -4,7 +4,7 @@
  * heartbeat could land inside its frame.
  *
  * Shared functions that find the owner on the socket object: no closure and no listener object per connection.
- * `socket.end(data)` is let through: nothing can follow it, so no heartbeat can land inside. What waits here goes first.
+ * `socket.end(data)` is let through: nothing can follow it, so no heartbeat can land inside; what waits goes first.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';

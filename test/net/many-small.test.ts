@@ -98,7 +98,7 @@ test('the own `end` of a socket is called, and is its own again after detach', a
   expect(Object.hasOwn(plain, 'end')).toBe(false);
 });
 
-test('a chunk of many frames is enough for one turn: the socket rests, unless the host paused it for longer', async () => {
+test('a chunk of many frames is enough for one turn: the socket rests, unless paused by the host', async () => {
   const { link } = await echo(() => {});
   const chunk = Buffer.concat(Array.from({ length: 1_025 }, () => TINY));
   link.socket.emit('data', chunk.subarray(TINY.length));

@@ -11,6 +11,7 @@ import { setUserTimeout } from '../../../src/net/tuning/user-timeout.ts';
 import type { AttachOptions } from '../../../src/net/types.ts';
 import { createEchoServer } from '../../../src/server/echo-server.ts';
 import type { EchoServerOptions } from '../../../src/server/options.ts';
+import { recordingHost } from '../../support/hosts.ts';
 import { closeAll, eventually, later, socketPair, tame, temporaryFolder } from '../../support/sockets.ts';
 
 afterEach(closeAll);
@@ -107,13 +108,14 @@ describe.skipIf(!isTested)(`attach: userTimeout${lacks}`, () => {
 });
 
 describe.skipIf(!isTested)(`defaults${lacks}`, () => {
-  test('connectHeartbeat: follow; false leaves it; a unix socket has none and is not watched instead', async () => {
+  test('connectHeartbeat: follow; not with false, beside a host protocol or on a unix socket', async () => {
     const { port } = await echo();
     const hub = ownHub();
     const options = { port, hub, intervalMs: 1_000 };
     const link = await connectHeartbeat(options);
     expect(held(link.socket)).toBe(6_010);
     expect(held((await connectHeartbeat({ ...options, userTimeout: false })).socket)).toBe(0);
+    expect(held((await connectHeartbeat({ ...options, protocol: recordingHost().host })).socket)).toBe(0);
     const path = `${temporaryFolder()}/s`;
     await echo({}, { path });
     const unix = await connectHeartbeat({ path, hub, intervalMs: 1_000 });
