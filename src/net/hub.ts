@@ -72,7 +72,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */ readonly examiner: Examiner;
   /** @internal */ isDegraded = false;
   /** @internal */ readonly scratch = new FrameBuffer();
-  /** @internal */ readonly gather = Buffer.allocUnsafeSlow(GATHER_BYTES);
+  /** @internal */ readonly gather: Buffer = Buffer.allocUnsafeSlow(GATHER_BYTES);
   /** @internal */ chunkMs = 0;
   /** @internal Parts of this library: told before any listener, and whatever listeners throw. */
   readonly observers = new Set<LinkObserver>();
@@ -111,6 +111,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
     });
     this.checks = new CheckRunner(this.scheduler);
     const access = this.#clock === monotonicClock ? KERNEL_ACCESS : undefined;
+    access?.native(); // loading it takes some 30 ms: now, not when the first link is suspect
     this.examiner = new Examiner(access, this.#timers, () => this.now());
     if (options.selfCheck !== undefined) this.#startSelfCheck(options.selfCheck);
   }

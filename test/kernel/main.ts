@@ -2,7 +2,7 @@
  * `npm run test:kernel`: what sends links to their end on real kernels, and what wirebeat says about it. Hosts are
  * network namespaces; the faults are the packet filter's, signals, a load balancer, an address translator. Prints a
  * table and `N passed, N failed`; exit status 1 when a cause was wrong or late, or with WIREBEAT_REQUIRE_ALL=1 when
- * the lab cannot run here.
+ * the lab cannot run here, 2 for arguments that are none.
  * `--runs N` each scenario so often, `--only NAME,NAME`, `--parallel N` at a time (4), `--json` one object per run,
  * `--without-native` as if no native calls were possible.
  *
@@ -10,7 +10,7 @@
  * behind is removed at the next start.
  */
 import { nativeSockets } from '../../src/net/native/native.ts';
-import { labArguments } from './arguments.ts';
+import { type LabArguments, labArguments } from './arguments.ts';
 import { type Bundle, bundlePrograms } from './bundle.ts';
 import { removeOrphans } from './leftovers.ts';
 import { crashed, judged, type Outcome } from './outcome.ts';
@@ -21,10 +21,19 @@ import { SCENARIOS } from './scenarios/index.ts';
 import { Stage, type Tools } from './stage.ts';
 import { resultTable, story } from './table.ts';
 
-const options = labArguments(
-  process.argv.slice(2),
-  SCENARIOS.map(({ name }) => name),
-);
+function understood(): LabArguments {
+  try {
+    return labArguments(
+      process.argv.slice(2),
+      SCENARIOS.map(({ name }) => name),
+    );
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
+}
+
+const options = understood();
 const stages = new Set<Stage>();
 const outcomes: Outcome[] = [];
 let bundling: Promise<Bundle> | undefined;

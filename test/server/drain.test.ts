@@ -7,6 +7,7 @@ import { createEchoServer, type EchoServer } from '../../src/server/echo-server.
 import { lengthPrefixedFrame } from '../../src/server/length-prefix.ts';
 import type { EchoServerOptions } from '../../src/server/options.ts';
 import { inSlots } from '../../src/server/slots.ts';
+import { goAwayRetryAfterMs } from '../../src/session/goaway.ts';
 import { Flag } from '../../src/wire/constants.ts';
 import { proxyV1 } from '../support/proxy-headers.ts';
 import { RawPeer } from '../support/raw-peer.ts';
@@ -82,6 +83,23 @@ describe('close with drain', () => {
     for (const peer of peers) peer.socket.end();
     await closing;
     expect(server.links).toBe(0);
+  });
+
+  test.each([
+    ['a second, and a millisecond for each of 40 links', {}, 1_100], // GOAWAY counts tenths of a second
+    ['what it is told', { retryAfterMs: 7_000 }, 7_000],
+    ['as long as they like', { retryAfterMs: 0 }, 0],
+    ['for good', { retryAfterMs: Infinity }, Infinity],
+  ])('F50: clients are to stay away for %s', async (_title, options, expected) => {
+    const { server, peers } = await serving(40);
+    const closing = server.close(options);
+    await eventually(() => peers.every((peer) => peer.framesWith(Flag.GoAway).length === 1), 'all told');
+    for (const peer of peers) {
+      const [goAway] = peer.framesWith(Flag.GoAway);
+      expect(goAwayRetryAfterMs(goAway!.timestamp)).toBe(expected);
+      peer.socket.end();
+    }
+    await closing;
   });
 
   test('without a time to drain all are told at once, and ended', async () => {
@@ -170,6 +188,7 @@ describe('close with drain', () => {
     [{ drainMs: 300_001 }, /^drainMs/],
     [{ drainMs: 100, spreadMs: 101 }, /^spreadMs must be a number in 0\.\.100/],
     [{ spreadMs: 1 }, /^spreadMs/],
+    [{ retryAfterMs: -1 }, /^retryAfterMs/],
     [{ drain: 1 } as never, /drain/],
   ])('%j is refused', async (options, message) => {
     const server = createEchoServer();

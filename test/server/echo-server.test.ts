@@ -317,6 +317,35 @@ describe('close', () => {
     expect(hub.observers.size).toBe(1);
   });
 
+  test('a listener of the owner that throws, from before the server, keeps no count wrong', async () => {
+    const hub = new HeartbeatHub();
+    later(() => hub.close());
+    hub.on('closed', () => {
+      throw new Error('a listener');
+    });
+    const thrown: unknown[] = [];
+    const onError = (error: unknown): number => thrown.push(error);
+    const before = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException').on('uncaughtException', onError);
+    try {
+      const { server, port } = await serving({ hub, maxLinks: 1 });
+      const first = new RawPeer(await client(port));
+      first.send(Flag.AckRequest);
+      await first.seen(1, Flag.Ack);
+      first.socket.destroy();
+      await eventually(() => server.links === 0, 'the link is counted out');
+      const next = new RawPeer(await client(port));
+      next.send(Flag.AckRequest);
+      await next.seen(1, Flag.Ack);
+      expect(thrown).toMatchObject([{ message: 'a listener' }]);
+      next.socket.destroy();
+      await eventually(() => server.links === 0, 'this one too');
+    } finally {
+      process.off('uncaughtException', onError);
+      for (const listener of before) process.on('uncaughtException', listener);
+    }
+  });
+
   test('a connection to a server whose hub was closed by its owner is dropped, and nothing falls', async () => {
     const hub = new HeartbeatHub();
     const { port, server } = await serving({ hub });

@@ -94,6 +94,48 @@ describe('listen', () => {
   });
 
   test.each([
+    ['an address', {}],
+    ['a name, still being looked up', { host: 'localhost' }],
+  ])('closed at once after listen, %s: both settle, and nobody listens', async (_title, where) => {
+    const server = createEchoServer();
+    const listening = server.listen(where);
+    const refused = expect(listening).rejects.toMatchObject({ code: 'HB_ERR_CLOSED' });
+    await server.close();
+    await refused;
+    expect([server.address(), server.server.listening]).toEqual([null, false]);
+  });
+
+  test('closed at once after listen on a unix socket: no file stays', async () => {
+    const path = join(temporaryFolder(), 's');
+    const server = createEchoServer();
+    const refused = expect(server.listen({ path })).rejects.toMatchObject({ code: 'HB_ERR_CLOSED' });
+    await server.close();
+    await refused;
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('a closed server does not listen again', async () => {
+    const server = createEchoServer();
+    await server.listen();
+    await server.close();
+    await expect(server.listen()).rejects.toMatchObject({
+      code: 'HB_ERR_CLOSED',
+      message: 'the server is closed; make a new one',
+    });
+  });
+
+  test('a second listen is refused, leaves no listener behind, and the first goes on', async () => {
+    const server = echo();
+    const listening = server.listen();
+    const refusal = { name: 'WirebeatError', code: 'HB_ERR_LISTEN', message: /listens already/ };
+    await expect(server.listen()).rejects.toMatchObject({ code: refusal.code });
+    const address = await listening;
+    await expect(server.listen()).rejects.toThrow(refusal.message);
+    expect(server.server.listenerCount('error')).toBe(0);
+    expect(server.address()).toEqual(address);
+  });
+
+  test.each([
     ['port', { port: 65_536 }, '65536'],
     ['port', { port: -1 }, '-1'],
     ['host', { host: '' }, '""'],

@@ -157,7 +157,6 @@ class History {
         this.#say(`${end?.observer.name} ${event} ${JSON.stringify(detail)}`);
         if (event === 'dead') end?.observer.died(detail as never);
         if (event === 'degraded') end?.observer.degraded();
-        if (event === 'negotiated') end?.observer.agreed();
         if (event === 'negotiation-refused') this.#refused.add(link);
       });
     }

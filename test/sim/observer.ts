@@ -6,7 +6,8 @@ import type { ClosedDetail, DeadDetail, Link } from '../../src/net/index.ts';
 import type { LabPipe } from '../../src/testing/lab-pipe.ts';
 import type { LabProcess } from '../../src/testing/lab-process.ts';
 import type { LabSocket } from '../../src/testing/lab-socket.ts';
-import { isAnswer, isPing, type ReadFrame, WireReader } from './wire-reader.ts';
+import { AgreedRates } from './agreed.ts';
+import { isAnswer, isParameter, isPing, type ReadFrame, WireReader } from './wire-reader.ts';
 
 /** What may go wrong, by the number of its rule. */
 export type Invariant =
@@ -35,7 +36,7 @@ export interface ObserverOptions {
   readonly deadAfter: number;
   readonly phase: number;
   readonly judges: boolean;
-  /** The limits are what the link says has been agreed. */
+  /** The limits are what has been agreed on the wire. */
   readonly negotiates: boolean;
   /** May a verdict fall at this time? Else it is a false death. */
   mayDie(atMs: number): boolean;
@@ -58,6 +59,7 @@ export class Observer {
   /** When a host frame that we write in pieces was begun; Infinity: none is open. */
   frameOpenMs = Number.POSITIVE_INFINITY;
   readonly #options: ObserverOptions;
+  readonly #rates: AgreedRates | undefined;
   /** Longest interval that held for our sends since the last one. */
   #longestTxMs = 0;
   readonly #written: WireReader;
@@ -81,6 +83,7 @@ export class Observer {
   constructor(options: ObserverOptions) {
     this.#options = options;
     this.#longestTxMs = options.intervalMs;
+    if (options.negotiates) this.#rates = new AgreedRates(options.intervalMs, options.deadAfter);
     const openMs = options.process.world.nowMs;
     this.#lifeMs = openMs + Math.floor(options.phase * options.intervalMs);
     this.#lastSentMs = openMs;
@@ -104,19 +107,14 @@ export class Observer {
 
   /** D, as it is now. */
   get #deadMs(): number {
-    const { deadAfter, intervalMs, negotiates } = this.#options;
-    if (!negotiates || this.link === undefined) return deadAfter * intervalMs;
-    const { multiplier, rxIntervalMs } = this.link.stats();
-    return multiplier * rxIntervalMs;
+    return this.#rates?.deadMs ?? this.#options.deadAfter * this.#options.intervalMs;
   }
 
   get #txIntervalMs(): number {
-    const { intervalMs, negotiates } = this.#options;
-    return negotiates && this.link !== undefined ? this.link.stats().txIntervalMs : intervalMs;
+    return this.#rates?.txIntervalMs ?? this.#options.intervalMs;
   }
 
-  /** What holds may have changed. */
-  agreed(): void {
+  #noteInterval(): void {
     this.#longestTxMs = Math.max(this.#longestTxMs, this.#txIntervalMs);
   }
 
@@ -135,6 +133,8 @@ export class Observer {
       this.#setLevel(level);
       return;
     }
+    if (isParameter(frame)) this.#rates?.got(frame.word);
+    this.#noteInterval();
     if (isPing(frame)) this.#questions.set(keyOf(frame), (this.#questions.get(keyOf(frame)) ?? 0) + 1);
     if (this.#seen.has(frame.seq)) return;
     this.#seen.add(frame.seq);
@@ -149,7 +149,7 @@ export class Observer {
   #entered(bytes: Uint8Array): void {
     const { complain } = this.#options;
     this.#written.push(bytes);
-    this.agreed();
+    this.#noteInterval();
     if (this.#written.broken !== undefined)
       complain('5-host-frame-torn', `${this.name}: ${this.#written.broken}`);
     const gapMs = this.#nowMs - this.#lastSentMs;
@@ -165,6 +165,7 @@ export class Observer {
   #sent(frame: ReadFrame): void {
     if (!isAnswer(frame)) {
       if (isPing(frame)) this.#pingsSent.add(frame.seq);
+      if (isParameter(frame)) this.#rates?.sent(frame.word);
       return;
     }
     const count = this.#questions.get(keyOf(frame)) ?? 0;

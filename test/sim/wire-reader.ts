@@ -12,11 +12,13 @@ export interface ReadFrame {
 
 const PING_BIT = 1;
 const ANSWER_BIT = 4;
+const PARAMETER_BIT = 0x40;
 const FRAME_LENGTH = 16;
 const LONGEST_HOST_FRAME = 2 ** 24;
 const NOTHING = new Uint8Array(0);
 
 export const isPing = (frame: ReadFrame): boolean => (frame.flags & PING_BIT) !== 0;
+export const isParameter = (frame: ReadFrame): boolean => (frame.flags & PARAMETER_BIT) !== 0;
 export const isAnswer = (frame: ReadFrame): boolean => (frame.flags & ANSWER_BIT) !== 0;
 
 /** Byte `index` of the payload of a host frame of this length. */
