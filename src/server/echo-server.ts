@@ -59,7 +59,8 @@ const LEAST_AWAY_MS = 1_000;
 /** Clients wait five minutes at most, so that a longer time would bring them back all at once. */
 const MOST_AWAY_MS = 200_000;
 
-function awayMs(links: number): number {
+/** For how long the clients of so many links are told to stay away, ms. */
+export function awayMs(links: number): number {
   return Math.min(LEAST_AWAY_MS + AWAY_MS_PER_LINK * links, MOST_AWAY_MS);
 }
 

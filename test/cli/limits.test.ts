@@ -53,6 +53,28 @@ describe('serve', () => {
     expect(await told(flags.split(' '), bytes)).toMatch(says);
   });
 
+  test('--max-queued: a peer that does not read its echoes is no longer read itself, sooner or later', async () => {
+    const takenBytes = async (limit: string): Promise<number> => {
+      const { server, address } = await command.serve('--drain', '0', '-q', '--max-queued', limit);
+      const socket = await open(address);
+      socket.pause();
+      const frame = lengthPrefixedFrame(Buffer.alloc(65_532));
+      let idle = 0;
+      for (let before = -1; idle < 10; before = socket.bytesWritten - socket.writableLength) {
+        while (socket.writableLength < 2 ** 20) socket.write(frame);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        idle = socket.bytesWritten - socket.writableLength === before ? idle + 1 : 0;
+      }
+      const taken = socket.bytesWritten - socket.writableLength;
+      socket.destroy();
+      server.child.kill('SIGTERM');
+      await server.ended;
+      return taken;
+    };
+    const [little, much] = [await takenBytes('1'), await takenBytes(String(2 ** 25))];
+    expect(much - little).toBeGreaterThan(2 ** 24);
+  });
+
   test('--max-links-per-address, --proxy-protocol, --trusted-proxies: the client named counts', async () => {
     const flags = [
       '--max-links-per-address',

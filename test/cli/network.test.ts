@@ -50,7 +50,7 @@ describe.concurrent('serve and ping', () => {
     expect(ended.stdout).toMatch(
       /link 1 up from .*\nlink 1 GOAWAY from the peer: leaving\nlink 1 closed \(left\)/,
     );
-    expect(ended.stdout).toMatch(/1 links served, 0 found dead\n$/);
+    expect(ended.stdout).toMatch(/1 link served, 0 found dead\n$/);
   });
 
   test.each([
@@ -138,7 +138,9 @@ describe.concurrent('serve and ping', () => {
     stop(first.server);
     const told = await left.ended;
     expect(told.code).toBe(1);
-    expect(told.stdout).toMatch(/^GOAWAY from the peer: leaving\n(.*\n)*closed \(left\)$/m);
+    expect(told.stdout).toMatch(
+      /^GOAWAY from the peer: leaving, return after 1\.1 s\n(.*\n)*closed \(left\)$/m,
+    );
     const frozen = command.start(['ping', second.address, '-i', '300ms', '--dead-after', '3']);
     await frozen.saying(/seq=2/);
     second.server.child.kill('SIGSTOP');
@@ -159,7 +161,7 @@ describe.concurrent('serve and ping', () => {
     socket.write(Buffer.from([0, 0, 0, 1, 7]));
     await server.saying(/link 1 up/);
     server.child.kill('SIGINT');
-    await server.saying(/SIGINT: GOAWAY to 1 links/);
+    await server.saying(/SIGINT: GOAWAY to 1 link/);
     server.child.kill('SIGINT');
     await delay(1_800); // longer than a connection lingers that is not drained
     expect([server.child.exitCode, server.child.signalCode]).toEqual([null, null]);

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatAddress, parseAddress, parseHost, parsePath } from '../../src/cli/address.ts';
-import { durationIn, formatDuration, parseDurationMs } from '../../src/cli/durations.ts';
+import { durationIn, formatDuration, parseDurationMs, typedDuration } from '../../src/cli/durations.ts';
 import { describeFrame } from '../../src/cli/frame-text.ts';
 import { parseHex } from '../../src/cli/hex.ts';
-import { integerBetween, integerOf } from '../../src/cli/numbers.ts';
+import { counted, integerBetween, integerOf } from '../../src/cli/numbers.ts';
 import { describeParameter, parseParameter } from '../../src/cli/parameters.ts';
 import { RoundTrips } from '../../src/cli/round-trips.ts';
 import {
@@ -69,7 +69,21 @@ describe('durations', () => {
   ])('%i ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
 });
 
+test('a duration is typed in the largest unit that leaves a whole number, and reads back', () => {
+  const typed = [0, 1, 999, 1_500, 1_000, 45_000, 90_000, 60_000, 3_600_000].map(typedDuration);
+  expect(typed.join(' ')).toBe('0ms 1ms 999ms 1500ms 1s 45s 90s 1m 1h');
+  fc.assert(
+    fc.property(fc.nat(), (ms) => {
+      expect(parseDurationMs(typedDuration(ms))).toBe(ms);
+    }),
+  );
+});
+
 describe('numbers', () => {
+  test('nouns follow their number', () => {
+    expect([0, 1, 2].map((count) => counted(count, 'link'))).toEqual(['0 links', '1 link', '2 links']);
+  });
+
   test.each([
     ['0', 0],
     ['42', 42],

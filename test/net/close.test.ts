@@ -267,3 +267,36 @@ describe('hub.close', () => {
     await expect(log.hub.close({ drainMs: -1 })).rejects.toThrow(/^drainMs .*-1/);
   });
 });
+
+describe('a leaving listener that throws', () => {
+  test('leave rejects with what it threw, when the link is closed; it was told all the same', async () => {
+    const { log, link, peer } = await linked();
+    log.hub.on('leaving', () => {
+      throw new Error('a listener');
+    });
+    let isSettled = false;
+    const leaving = link.leave({ drainMs: 50 }); // does not throw
+    void leaving
+      .catch(() => {})
+      .then(() => {
+        isSettled = true;
+      });
+    await peer.seen(1, GOAWAY);
+    expect([isSettled, link.state]).toEqual([false, 'leaving']);
+    await peer.ended(); // the time to drain was counted
+    peer.socket.end();
+    await expect(leaving).rejects.toThrow('a listener');
+    expect(link.state).toBe('closed');
+  });
+
+  test('closing the hub closes all links, and rejects with it', async () => {
+    const log = new HubLog();
+    const { link } = await linked({}, log);
+    const other = await linked({}, log);
+    log.hub.once('leaving', () => {
+      throw new Error('a listener');
+    });
+    await expect(log.hub.close()).rejects.toThrow('a listener');
+    expect([link.state, other.link.state]).toEqual(['closed', 'closed']);
+  });
+});

@@ -200,7 +200,14 @@ test('a frame that Node keeps is not overwritten by the next one that uses the s
   const socket = newSocket();
   socket.connect({ ...where }); // until it stands, every write is kept
   const scratch = new FrameBuffer();
-  const outbound = new Outbound(socket, { onFlushed() {}, onFree() {} }, scratch, Buffer.alloc(0), undefined, false);
+  const outbound = new Outbound(
+    socket,
+    { onFlushed() {}, onFree() {} },
+    scratch,
+    Buffer.alloc(0),
+    undefined,
+    false,
+  );
   expect(outbound.send(Flag.AckRequest, 7, 8)).toBe(Sent.Queued);
   scratch.put(0, 0, 1, 1);
   const peer = new RawPeer(tame((await accepting)[0]));

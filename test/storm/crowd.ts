@@ -54,6 +54,8 @@ export class Crowd {
   answers = true;
   /** A frame left, numbered by the link that sent it. */
   onFrame: (flags: number, nowMs: number, socket: object) => void = () => {};
+  /** A GOAWAY left, with this word. */
+  onGoAway: (word: number, nowMs: number) => void = () => {};
 
   constructor(seed: number) {
     const random = seededRandom(seed);
@@ -75,6 +77,7 @@ export class Crowd {
   wrote(socket: CrowdSocket, bytes: Uint8Array, at: number): void {
     const flags = readFlags(bytes, at);
     this.onFrame(flags, this.clock.now(), socket);
+    if ((flags & Flag.GoAway) !== 0) this.onGoAway(readTimestamp(bytes, at), this.clock.now());
     if (!this.answers || (flags & Flag.AckRequest) === 0) return;
     const answer = encodeFrame({
       flags: Flag.Ack,

@@ -11,8 +11,8 @@ import { SESSION_DEFAULTS } from '../../session/policy.ts';
 import { type Address, formatAddress, parseAddress } from '../address.ts';
 import { durationOption, formatDuration } from '../durations.ts';
 import { BAD, type ExitCode, GOOD } from '../errors.ts';
-import { checkCapacity, destinationsOf, grouped } from '../load/preparation.ts';
-import { Progress, summaryOf } from '../load/report.ts';
+import { checkCapacity, destinationsOf } from '../load/preparation.ts';
+import { manyLinks, Progress, summaryOf } from '../load/report.ts';
 import { LoadRun } from '../load/run.ts';
 import { integerBetween } from '../numbers.ts';
 import type { Output } from '../output.ts';
@@ -113,7 +113,7 @@ async function load(shell: Shell, address: Address, flags: LoadFlags): Promise<E
       destinations: destinations.length,
       ...{ links, intervalMs },
     },
-    `LOAD ${formatAddress(address)}: ${grouped(links)} ${links === 1 ? 'link' : 'links'}, a question every ${formatDuration(intervalMs)} ` +
+    `LOAD ${formatAddress(address)}: ${manyLinks(links)}, a question every ${formatDuration(intervalMs)} ` +
       `at most on each, for ${formatDuration(durationMs)}`,
   );
   const canReset = tls === undefined && !('path' in address);

@@ -21,6 +21,7 @@ import type { Output } from '../output.ts';
 import { addRateFlags, type CliRates, type RateFlags, ratesOf } from '../rate-options.ts';
 import { RoundTrips } from '../round-trips.ts';
 import { interruption, runCommand, type Shell } from '../run.ts';
+import { TlsHint } from '../tls-hint.ts';
 import { addClientTlsFlags, clientTls, type TlsFlags } from '../tls-options.ts';
 
 interface PingFlags extends TlsFlags, RateFlags {
@@ -100,7 +101,7 @@ class Ping {
   #wasUp = false;
   /** The peer said GOAWAY; until we are connected again. */
   #wasTold = false;
-  #speaksTls = false;
+  readonly #tlsHint = new TlsHint();
   #patience: NodeJS.Timeout | undefined;
   #end: (ending: Ending) => void = () => {};
 
@@ -155,7 +156,7 @@ class Ping {
         onPong: (link, _seq, rttMs) => this.#onPong(link, rttMs),
       });
       this.#wasTold = false;
-      if (tls === undefined) link.socket.once('data', (bytes: Buffer) => this.#look(bytes));
+      this.#tlsHint.watch(link.socket);
     } catch (error) {
       if (this.#interrupted.aborted) return;
       // A link that closed while it opened has told why by its event, and that came first.
@@ -199,11 +200,6 @@ class Ping {
         this.#awaitAnswer(waitMs);
       },
     });
-  }
-
-  /** The first bytes that came: a TLS record of an alert, from one who expected a handshake? */
-  #look(bytes: Buffer): void {
-    this.#speaksTls = bytes[0] === 0x15 && bytes[1] === 3;
   }
 
   /** Give up -W after an answer is owed: the first one, and with -c the last ones. In between the link judges. */
@@ -251,7 +247,7 @@ class Ping {
         void this.#connect(tls);
         return;
       }
-      const hint = this.#speaksTls ? '; it speaks TLS: try --tls' : '';
+      const hint = tls === undefined ? this.#tlsHint.text(link.stats().bytesReceived, detail) : '';
       verdict ??= this.#wasUp
         ? { verdict: 'closed', ...detail, text: closedText(detail) }
         : {

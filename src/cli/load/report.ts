@@ -4,6 +4,11 @@ import { grouped } from './preparation.ts';
 import type { LoadRun } from './run.ts';
 import type { Percentiles } from './tally.ts';
 
+/** `1 link`, `19 100 links`. */
+export function manyLinks(count: number): string {
+  return `${grouped(count)} ${count === 1 ? 'link' : 'links'}`;
+}
+
 /** Rates since the last look. */
 export class Progress {
   readonly #run: LoadRun;
@@ -33,7 +38,7 @@ export class Progress {
         ...{ failed, lost, falseVerdicts, rttP50Ms: p50Ms, rttP99Ms: p99Ms },
       },
       text:
-        `${grouped(live)} ${live === 1 ? 'link' : 'links'}${connecting}, ${failed} failed, ${lost} lost, ` +
+        `${manyLinks(live)}${connecting}, ${failed} failed, ${lost} lost, ` +
         `${grouped(answersPerSecond)} answers/s, rtt p50 ${showMs(p50Ms)} p99 ${showMs(p99Ms)} ms`,
     };
   }

@@ -2,6 +2,7 @@
  * One load run from the first connection to the last: dial, warm up, measure, wait for the answers owed, end. What is
  * found goes to the tally; this class only decides when.
  */
+import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ConnectOptions, connectHeartbeat } from '../../client/connect.ts';
 import { Returns } from '../../client/returns.ts';
@@ -63,6 +64,7 @@ export class LoadRun {
 
   constructor(options: RunOptions) {
     this.#options = options;
+    setMaxListeners(0, this.#ending.signal); // one per connection under way
     this.tally = new Tally(options.intervalMs);
     this.stats = this.hub.stats();
     this.hub.on('dead', () => this.tally.judgedDead(performance.now()));
