@@ -123,7 +123,7 @@ describe('the judgement', () => {
   });
 });
 
-describe('wirebeat demo', () => {
+describe.concurrent('wirebeat demo', () => {
   const command = new CommandUnderTest();
   beforeAll(() => command.build());
   afterAll(() => command.dispose());

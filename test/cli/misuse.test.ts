@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sized } from '../support/sizes.ts';
 import { CommandUnderTest } from './command.ts';
 
 const COMMANDS = ['serve', 'ping', 'load', 'decode', 'encode', 'demo', 'doctor'];
@@ -14,7 +15,7 @@ const command = new CommandUnderTest();
 beforeAll(() => command.build());
 afterAll(() => command.dispose());
 
-const USAGE: [args: string, message: RegExp][] = [
+const MISTAKES: [args: string, message: RegExp][] = [
   ['pnig', /unknown command 'pnig'.*ping/],
   ['--bogus', /unknown option '--bogus'/],
   ['ping', /missing required argument 'address'/],
@@ -67,6 +68,12 @@ const USAGE: [args: string, message: RegExp][] = [
   ['encode --flags ping --param detect-mult=3', /no such frame/],
   ['encode --flags ping --raw --json', /exclude each other/],
 ];
+
+/** Each costs the start of a process: a sample, where not everything must run. */
+const USAGE = sized(
+  MISTAKES,
+  MISTAKES.filter((_, index) => index % 3 === 0),
+);
 
 describe.concurrent('bad input: exit 2, one line', () => {
   test.each(USAGE)('%s', async (args, message) => {

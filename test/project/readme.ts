@@ -21,6 +21,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { transform } from 'esbuild';
 
 export interface Block {
   readonly line: number;
@@ -34,7 +35,7 @@ export interface Block {
 const LANGUAGES = new Set(['sh', 'console', 'ts', 'text', 'json']);
 const WORDS = /^(background|check|exit=\d+|file=[\w.-]+\.ts)$/;
 const BLOCK_LIMIT_MS = 30_000;
-const ENDING_LIMIT_MS = 5_000;
+const ENDING_LIMIT_MS = 3_000;
 
 /** Cut a page into its blocks. Throws, naming the line, for a block outside the convention. */
 export function parseBlocks(markdown: string): Block[] {
@@ -171,7 +172,15 @@ esac
     const check = [compiler, ...flags.split(' '), '--allowImportingTsExtensions', '--skipLibCheck', file];
     await this.#finish({ ...block, words: [] }, this.#start(process.execPath, check), []);
     if (block.words.includes('check')) return;
-    await this.#settle(block, this.#start(process.execPath, ['--import', this.#tsx(), file]), []);
+    await this.#settle(block, this.#start(process.execPath, [await this.#erased(file, text)]), []);
+  }
+
+  /** What the block says, as plain JavaScript: to run it takes a third of what `tsx` takes. */
+  async #erased(file: string, text: string): Promise<string> {
+    const { code } = await transform(text, { loader: 'ts', format: 'esm', target: 'node20' });
+    const script = file.replace(/\.m?ts$/, '.mjs');
+    writeFileSync(join(this.folder, script), code);
+    return script;
   }
 
   async #script(block: Block, script: string, expected: readonly string[]): Promise<void> {

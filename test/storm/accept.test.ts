@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../src/wire/constants.ts';
+import { sized } from '../support/sizes.ts';
 import { Crowd, Histogram, PING, pollGroup } from './crowd.ts';
 
 const INTERVAL_MS = 15_000;
@@ -41,7 +42,7 @@ describe('F49: accepted in the same instant, the fullest tick is at most twice t
     [10_000, 2, 'do not answer our groups'],
     [10_000, 1, 'negotiate at once'],
     [10_000, 1, 'ask at once'],
-    [50_000, 2, 'only answer'],
+    [sized(50_000, 20_000), 2, 'only answer'],
   ] as const)('%i links, %i intervals, peers that %s', (links, intervals, peers) => {
     const found = beatsAfterAccept(links, intervals, peers);
     expect(found.links).toBe(links);

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { ClosedDetail, DeadDetail, SuspectDetail } from '../../../src/net/events.ts';
 import type { AttachOptions, Link } from '../../../src/net/types.ts';
 import { lengthPrefixedFrame } from '../../../src/server/length-prefix.ts';
@@ -39,11 +39,12 @@ async function deathOf(log: HubLog, link: Link): Promise<DeadDetail> {
 }
 
 export function describeRealLinks(source: 'tcp-info' | 'proc'): void {
-  afterEach(closeAll);
+  afterAll(closeAll);
   const watch = (log: HubLog, port: number, options = OPTIONS, host = '127.0.0.1'): Link =>
     log.hub.attach(tame(connect(port, host)), options);
 
-  describe.skipIf(process.platform !== 'linux')(`causes on real sockets, by ${source}`, () => {
+  // They mostly wait: all at once.
+  describe.skipIf(process.platform !== 'linux').concurrent(`causes on real sockets, by ${source}`, () => {
     test('F17: a process stopped by SIGSTOP is process-hung: its kernel goes on acknowledging', async () => {
       const { child, port } = await responder();
       const log = new HubLog();
@@ -116,7 +117,7 @@ export function describeRealLinks(source: 'tcp-info' | 'proc'): void {
       expect(closed).toMatchObject({
         cause: 'peer-unreachable',
         code: 'ECONNRESET',
-        reason: 'read ECONNRESET',
+        reason: expect.stringMatching(/^(read|write) ECONNRESET$/), // whichever meets it first
       });
       expect(closed.diagnosis).toMatchObject({
         confidence: 'certain',
