@@ -9,13 +9,14 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Link } from '../../src/net/types.ts';
 import { HubLog } from '../support/hub-log.ts';
+import { sized } from '../support/sizes.ts';
 import { closeAll, eventually, later, tame } from '../support/sockets.ts';
 
 afterEach(closeAll);
 
 const INTERVAL_MS = 300;
 const DEAD_AFTER = 3;
-const LINKS = 2_000;
+const LINKS = sized(2_000, 600);
 const MORTAL = 5;
 
 /** Nothing else in this process runs meanwhile. */
@@ -39,7 +40,7 @@ async function connected(port: number, isMortal: boolean): Promise<Socket> {
   return socket;
 }
 
-test('F1-F4: blocked for 3 x the time-out with 2 000 links: none killed; those that truly died are found', async () => {
+test(`F1-F4: blocked for 3 x the time-out with ${LINKS} links: none killed; those that truly died are found`, async () => {
   const { port, kill } = await responders();
   const log = new HubLog();
   const { hub } = log;
