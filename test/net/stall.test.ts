@@ -40,7 +40,7 @@ async function connected(port: number, isMortal: boolean): Promise<Socket> {
   return socket;
 }
 
-test(`F1-F4: blocked for three time-outs with ${LINKS} links: none killed; those that truly died are found`, async () => {
+test(`F1-F4: blocked for three time-outs with ${LINKS} links: none killed, the truly dead are found`, async () => {
   const { port, kill } = await responders();
   const log = new HubLog();
   const { hub } = log;
