@@ -6,8 +6,8 @@ import type { Scheduler } from '../time/scheduler.ts';
 import type { CheckRunner } from './check-runner.ts';
 import type { Examiner } from './diagnosis/examiner.ts';
 import type { ClosedDetail, HubEvents, LinkEvent } from './events.ts';
-import type { FrameBuffer } from './frame-buffer.ts';
 import type { SocketLink } from './link.ts';
+import type { SharedMemory } from './shared-memory.ts';
 
 export interface HubCore {
   readonly random: Random;
@@ -18,9 +18,7 @@ export interface HubCore {
   readonly examiner: Examiner;
   /** Our own check fails: every link says DEGRADED. */
   readonly isDegraded: boolean;
-  readonly scratch: FrameBuffer;
-  /** Lent to the link whose chunk is being read, for what its host writes meanwhile. */
-  readonly gather: Buffer;
+  readonly memory: SharedMemory;
   /** Time at which the chunk being parsed was received: one clock reading per chunk, not per frame. */
   chunkMs: number;
   now(): number;

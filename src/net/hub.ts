@@ -23,13 +23,12 @@ import { type Check, CheckRunner } from './check-runner.ts';
 import { Examiner } from './diagnosis/examiner.ts';
 import { KERNEL_ACCESS } from './diagnosis/kernel-evidence.ts';
 import type { ClosedDetail, HubEvents, LinkEvent, LinkObserver } from './events.ts';
-import { FrameBuffer } from './frame-buffer.ts';
 import type { HubCore } from './hub-core.ts';
 import { SocketLink } from './link.ts';
 import { LINGER_MS } from './link-core.ts';
 import { addTo, emptyTotals } from './link-stats.ts';
 import { checkAttachOptions, checkSocket } from './options.ts';
-import { GATHER_BYTES } from './outbound.ts';
+import { SharedMemory } from './shared-memory.ts';
 import type { AttachOptions, HubStats, Link } from './types.ts';
 
 export interface HubOptions {
@@ -71,8 +70,7 @@ export class HeartbeatHub extends EventEmitter<HubEvents> implements HubCore, As
   /** @internal */ readonly checks: CheckRunner;
   /** @internal */ readonly examiner: Examiner;
   /** @internal */ isDegraded = false;
-  /** @internal */ readonly scratch = new FrameBuffer();
-  /** @internal */ readonly gather: Buffer = Buffer.allocUnsafeSlow(GATHER_BYTES);
+  /** @internal */ readonly memory = new SharedMemory();
   /** @internal */ chunkMs = 0;
   /** @internal Parts of this library: told before any listener, and whatever listeners throw. */
   readonly observers = new Set<LinkObserver>();

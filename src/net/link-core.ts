@@ -28,7 +28,7 @@ import { OutboundFraming } from './outbound-framing.ts';
 import {
   discardSocket,
   disownSocket,
-  isTls,
+  keepsBytes,
   openEvent,
   ownSocket,
   type SocketOwner,
@@ -104,10 +104,9 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.outbound = new Outbound(
       socket,
       this,
-      hub.scratch,
-      hub.gather,
+      hub.memory,
       framing === undefined ? undefined : new OutboundFraming(framing),
-      isTls(socket),
+      keepsBytes(socket),
     );
     this.tellLevel(false);
     this.#start(options);
@@ -252,7 +251,11 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
   }
 
   protected writeHost(bytes: Uint8Array, callback: WriteCallback | undefined): boolean {
-    if (this.isOver) return false;
+    if (this.isOver) {
+      if (callback !== undefined)
+        process.nextTick(callback, new WirebeatError('HB_ERR_CLOSED', 'the link is over'));
+      return false;
+    }
     if (!this.#writesPieces && bytes[0] === MAGIC_0 && (bytes.length === 1 || bytes[1] === MAGIC_1)) {
       throw new WirebeatError(
         'HB_ERR_HOST_MAGIC',
@@ -265,7 +268,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
       this.finish(queueEnding(queuedBytes, this.#maxQueuedBytes));
       return false;
     }
-    this.session.hostWrote(this.hub.now());
+    if (bytes.length > 0) this.session.hostWrote(this.hub.now());
     if (!hasRoom) this.rearm(); // a blocked queue is looked at
     return hasRoom;
   }

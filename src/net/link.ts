@@ -43,7 +43,7 @@ export class SocketLink extends LinkCore implements Link {
         'this link carries heartbeats only: attach with a host protocol to write',
       );
     }
-    if (wholeFrame.length === 0) return this.outbound.queuedBytes === 0;
+    if (wholeFrame.length === 0) return !this.socket.writableNeedDrain;
     return this.writeHost(wholeFrame, undefined);
   }
 
@@ -112,11 +112,13 @@ export class SocketLink extends LinkCore implements Link {
   }
 
   kernel(): KernelFigures | undefined {
-    return this.hub.examiner.figures(this.socket);
+    return this.closed === undefined ? this.hub.examiner.figures(this.socket) : undefined;
   }
 
   diagnose(): Diagnosis {
-    return this.closed?.diagnosis ?? this.hub.examiner.examine(this, 'asked');
+    const end = this.closed ?? this.ending;
+    const { examiner } = this.hub;
+    return end === undefined ? examiner.examine(this, 'asked') : examiner.recall(this, end);
   }
 
   whenUp(): Promise<boolean> {

@@ -14,12 +14,11 @@ import { encodeFrameInto } from '../wire/frame.ts';
 import { BATCH_FRAMES, type FrameBuffer } from './frame-buffer.ts';
 import type { OutboundFraming } from './outbound-framing.ts';
 import type { WriteCallback } from './ownership.ts';
+import type { SharedMemory } from './shared-memory.ts';
 
 const EMPTY = Buffer.alloc(0);
 /** Host writes up to this size are gathered while a chunk is read: above it a copy costs more than it saves. */
 const MAX_GATHERED_WRITE_BYTES = 4_096;
-/** What a hub lends the link whose chunk is being read. */
-export const GATHER_BYTES = 65_536;
 
 type PlainWrite = (this: Socket, bytes: Uint8Array, callback: WriteCallback | undefined) => boolean;
 
@@ -34,8 +33,7 @@ export interface OutboundListener {
 export class Outbound {
   readonly #socket: Socket;
   readonly #listener: OutboundListener;
-  readonly #scratch: FrameBuffer;
-  readonly #gather: Buffer;
+  readonly #memory: SharedMemory;
   /** Set when the host writes in pieces. */
   readonly #framing: OutboundFraming | undefined;
   /** The socket's own `write`, from before it was guarded. */
@@ -49,21 +47,19 @@ export class Outbound {
   #isReleasing = false;
   /** Answers gathered from the chunk being read; -1 outside one. */
   #batched = -1;
-  /** Bytes in `#gather`: small host frames written while a chunk is read, with the answers between them. */
+  /** Bytes in the shared `gather`: small host frames written while a chunk is read, with the answers between them. */
   #gathered = 0;
 
   constructor(
     socket: Socket,
     listener: OutboundListener,
-    scratch: FrameBuffer,
-    gather: Buffer,
+    memory: SharedMemory,
     framing: OutboundFraming | undefined,
     keepsBytes: boolean,
   ) {
     this.#socket = socket;
     this.#listener = listener;
-    this.#scratch = scratch;
-    this.#gather = gather;
+    this.#memory = memory;
     this.#framing = framing;
     this.#write = socket.write;
     this.#keepsBytes = keepsBytes;
@@ -97,17 +93,18 @@ export class Outbound {
     if (this.#batched >= 0 && (flags & Flag.Ack) !== 0) {
       if (this.#gathered > 0) {
         this.#makeRoom(FRAME_BYTES);
-        encodeFrameInto(this.#gather, this.#gathered, flags, seq, word);
+        encodeFrameInto(this.#memory.gather, this.#gathered, flags, seq, word);
         this.#gathered += FRAME_BYTES;
         return Sent.InKernel;
       }
       if (this.#batched === BATCH_FRAMES) this.#writeBatch();
-      this.#scratch.put(this.#batched++, flags, seq, word);
+      this.#memory.answers.put(this.#batched++, flags, seq, word);
       return Sent.InKernel;
     }
     this.#writeGathered();
-    this.#scratch.put(0, flags, seq, word);
-    return this.#writeFrames(1);
+    const { lone } = this.#memory;
+    lone.put(0, flags, seq, word);
+    return this.#writeFrames(lone, 1);
   }
 
   /** Host bytes. Throws when they break a frame boundary rule; then nothing was written. */
@@ -119,7 +116,7 @@ export class Outbound {
       // A chunk may hold thousands of small requests: their answers leave together, as one write.
       if (this.#batched > 0) this.#writeBatch();
       this.#makeRoom(bytes.length);
-      this.#gather.set(bytes, this.#gathered);
+      this.#memory.gather.set(bytes, this.#gathered);
       this.#gathered += bytes.length;
       return !this.#socket.writableNeedDrain;
     }
@@ -129,25 +126,27 @@ export class Outbound {
     return hasRoom;
   }
 
-  /** Answers are gathered from here on, until `endBatch`. */
+  /** Answers are gathered from here on, until `endBatch`, unless another link of the hub gathers at this moment. */
   beginBatch(): void {
-    this.#batched = 0;
+    if (this.#memory.borrow(this)) this.#batched = 0;
   }
 
   endBatch(): void {
+    if (this.#batched < 0) return;
     this.#writeGathered();
     this.#batched = -1;
+    this.#memory.giveBack(this);
   }
 
   #makeRoom(bytes: number): void {
-    if (this.#gathered + bytes > this.#gather.length) this.#writeGathered();
+    if (this.#gathered + bytes > this.#memory.gather.length) this.#writeGathered();
   }
 
   /** All that was gathered, in its order. */
   #writeGathered(): void {
     if (this.#batched > 0) this.#writeBatch();
     if (this.#gathered === 0) return;
-    const bytes = Buffer.from(this.#gather.subarray(0, this.#gathered)); // the socket may keep it
+    const bytes = Buffer.from(this.#memory.gather.subarray(0, this.#gathered)); // the socket may keep it
     this.#gathered = 0;
     this.#writeThrough(bytes, undefined);
     if (this.#isHolding && !this.#markerPending && !this.#isInsideHostFrame) this.#setMarker();
@@ -156,15 +155,15 @@ export class Outbound {
   #writeBatch(): void {
     const frames = this.#batched;
     this.#batched = 0;
-    this.#writeFrames(frames);
+    this.#writeFrames(this.#memory.answers, frames);
   }
 
-  #writeFrames(frames: number): SentResult {
-    const view = this.#scratch.view(frames);
+  #writeFrames(buffer: FrameBuffer, frames: number): SentResult {
+    const view = buffer.view(frames);
     const shared = !this.#keepsBytes && this.#socket.writableLength === 0;
     this.#writeThrough(shared ? view : Buffer.from(view), undefined);
     if (this.#socket.writableLength === 0) return Sent.InKernel;
-    if (shared) this.#scratch.giveUp();
+    if (shared) buffer.giveUp();
     this.#setMarker();
     return Sent.Queued;
   }

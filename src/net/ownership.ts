@@ -6,7 +6,7 @@
  * Shared functions that find the owner on the socket object: no closure and no listener object per connection.
  * `socket.end(data)` is let through: nothing can follow it, so no heartbeat can land inside; what waits goes first.
  */
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { typeError } from '../base/errors.ts';
 
@@ -67,8 +67,13 @@ export function discardSocket(socket: Socket): void {
   socket.destroy();
 }
 
-export function isTls(socket: Socket): boolean {
+function isTls(socket: Socket): boolean {
   return (socket as TLSSocket).encrypted === true;
+}
+
+/** Does this stream keep what it is given to write? Plain sockets are done with it once the kernel has it. */
+export function keepsBytes(socket: Socket): boolean {
+  return isTls(socket) || !(socket instanceof Socket);
 }
 
 /** Which event tells that the connection stands; undefined when it does already. */

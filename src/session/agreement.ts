@@ -16,6 +16,8 @@ import { MIN_GRACE_MS } from './silence.ts';
 const MAX_SPREAD_MS = 1_000;
 /** A peer that was cut for its rate is told to stay away for this long. */
 const RETRY_AFTER_MS = 30_000;
+/** What was bunched has come in by then. The peer has a hand in RTO, so it is not followed for ever. */
+const MAX_BUNCH_MS = 10_000;
 /** Fewest intervals of silence before suspicion, whatever the multiplier. */
 const MIN_SUSPECT_INTERVALS = 1.5;
 
@@ -86,7 +88,7 @@ export class Agreement {
   }
 
   /** A parameter word of the peer's; true when it was our own, sent back. */
-  hear(word: number, now: number, nowMs: number): boolean {
+  hear(seq: number, word: number, now: number, nowMs: number): boolean {
     const negotiation = this.#negotiation;
     switch (paramId(word)) {
       case Param.DesiredMinTx:
@@ -95,7 +97,7 @@ export class Agreement {
         negotiation.stage(word);
         return false;
       case Param.Poll:
-        return this.#polled(word, now, nowMs);
+        return this.#polled(seq, word, now, nowMs);
       case Param.Final:
         if (negotiation.final(word, now)) this.#agreed(now);
         return false;
@@ -111,8 +113,8 @@ export class Agreement {
     }
   }
 
-  #polled(word: number, now: number, nowMs: number): boolean {
-    const answer = this.#negotiation.polled(word, now);
+  #polled(seq: number, word: number, now: number, nowMs: number): boolean {
+    const answer = this.#negotiation.polled(word, seq === this.#parts.transmitter.pollSeq, now);
     if (answer.kind === 'reflected') return true;
     if (answer.kind === 'ignored') return false;
     if (answer.kind === 'agreed') this.#apply(); // before the answer, so that it goes out under the new interval
@@ -154,7 +156,7 @@ export class Agreement {
   /** What we read now was bunched by ourselves, or asked for by our own silence. */
   #isExcused(now: number): boolean {
     const { limits, port, questions } = this.#parts;
-    const bunchMs = Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs);
+    const bunchMs = Math.min(MAX_BUNCH_MS, Math.max(MIN_GRACE_MS, 4 * questions.rtt.rtoMs));
     // Late by the peer's interval, it bunched what we read; by our own, the peer had reason to ask.
     const lateMs = port.lateness.newestLaterThan(Math.min(limits.rxIntervalMs, limits.txIntervalMs) / 2);
     const graceUntilMs = lateMs + Math.min(limits.rxIntervalMs, bunchMs);

@@ -175,9 +175,12 @@ export class Negotiation {
     this.#staged[(paramId(word) - Param.DesiredMinTx) as 0 | 1 | 2] = word;
   }
 
-  /** The peer's POLL: apply or refuse what was staged, and how to answer. */
-  polled(word: number, nowMs: number): Answer {
-    if (word === this.#outstanding?.word) return { kind: 'reflected' };
+  /**
+   * The peer's POLL: apply or refuse what was staged, and how to answer. `isOurs`: it has the number of our own newest
+   * one. The word alone says nothing: two ends with the same wishes choose the same token once in 256 times.
+   */
+  polled(word: number, isOurs: boolean, nowMs: number): Answer {
+    if (isOurs && word === this.#outstanding?.word) return { kind: 'reflected' };
     if (word === this.#answeredPoll) {
       this.#unstage();
       return { kind: 'repeated', word: this.#answer };

@@ -82,7 +82,10 @@ export class Receiver {
       this.#peerLevel((flags & Flag.Degraded) !== 0);
       const isInfo = (flags & Flag.Param) !== 0 && paramId(word) === Param.GoAwayInfo;
       if ((flags & Flag.GoAway) !== 0) this.#departure.peerLeaves(isInfo ? word : 0);
-      else if ((flags & Flag.Param) !== 0 && this.#duty.agreement?.hear(word, Math.floor(nowMs), nowMs)) {
+      else if (
+        (flags & Flag.Param) !== 0 &&
+        this.#duty.agreement?.hear(seq, word, Math.floor(nowMs), nowMs)
+      ) {
         this.#departure.reflected();
       }
     }

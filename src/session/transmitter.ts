@@ -44,6 +44,8 @@ export class Transmitter {
   /** The peer was told that we run late, and not yet that it is over. */
   #isLagTold = false;
   #outbox: Outbox | undefined;
+  /** The number of our newest POLL, u32; -1 before the first. */
+  pollSeq = -1;
   /** int32 images of u32 values: they stay small integers. */
   #nextSeq: number;
   readonly #timestampOffset: number;
@@ -220,6 +222,7 @@ export class Transmitter {
     }
     this.recorder?.record('frame-out', flags, nowMs);
     this.#nextSeq = (this.#nextSeq + 1) | 0;
+    if ((flags & Flag.Param) !== 0 && paramId(word) === Param.Poll) this.pollSeq = seq;
     this.#owesLevel = false;
     const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own
     this.#questions.sent(seq, isPing, result === Sent.InKernel, nowMs);

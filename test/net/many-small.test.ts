@@ -1,4 +1,5 @@
 /** Many small host frames in one chunk: their answers leave together, in order, and the other links get their turn. */
+import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { AttachOptions, Link } from '../../src/net/types.ts';
@@ -126,4 +127,55 @@ test('back-pressure is told to a host that answers within a chunk', async () => 
   for (let count = 0; count < 1_000 && !told.includes(false); count++) link.socket.emit('data', chunk);
   expect(told).toContain(false);
   expect(link.socket.writableNeedDrain).toBe(true);
+});
+
+test.each(['setDegraded', 'leave', 'read'] as const)(
+  'another link that is made to %s while answers wait here keeps its frames to itself',
+  async (what) => {
+    const log = new HubLog();
+    const [one, other] = [await socketPair(), await socketPair()];
+    const otherPeer = new RawPeer(other.connected);
+    const second = log.hub.attach(other.accepted, { firstPhase: 0.9 });
+    const { host } = recordingHost({
+      onFrame: () => {
+        if (what === 'setDegraded') second.setDegraded(true);
+        else if (what === 'leave') void second.leave({ drainMs: 0 });
+        else second.socket.emit('data', otherPeer.frame(Flag.AckRequest, 77));
+      },
+    });
+    const first = log.hub.attach(one.accepted, { host, firstPhase: 0.9 });
+    const peer = new RawPeer(one.connected);
+    const pings = [peer.frame(Flag.AckRequest, 1), peer.frame(Flag.AckRequest, 2)];
+    first.socket.emit('data', Buffer.concat([...pings, TINY, peer.frame(Flag.AckRequest, 3)]));
+    await peer.seen(3, Flag.Ack);
+    expect(peer.frames.map(({ flags, timestamp }) => [flags, timestamp])).toEqual(
+      [1, 2, 3].map((at) => [Flag.Ack, at]),
+    );
+    await eventually(() => otherPeer.frames.length > 0, 'its own frame');
+    const expected = { setDegraded: Flag.Degraded, leave: Flag.GoAway, read: Flag.Ack }[what];
+    expect(otherPeer.frames[0]!.flags & expected).toBe(expected);
+  },
+);
+
+test('nothing written is no send: a host that writes nothing cannot keep our beats back', async () => {
+  const { link, peer } = await echo(() => {}, { intervalMs: 200, firstPhase: 0 });
+  await peer.seen(1);
+  const running = setInterval(() => expect(link.write(Buffer.alloc(0))).toBe(true), 20);
+  await peer.seen(4);
+  clearInterval(running);
+  expect(link.stats().framesSent).toBeGreaterThanOrEqual(4);
+});
+
+test('a write when the link is over tells its callback', async () => {
+  const { accepted, connected } = await socketPair();
+  const { host } = recordingHost({ outboundFrameLength: () => 1 });
+  const link = new HubLog().hub.attach(accepted, { host });
+  const ended = once(accepted, 'end');
+  connected.end();
+  await ended;
+  const [error] = await new Promise<unknown[]>((resolve) => {
+    expect(accepted.write('x', (...told) => resolve(told))).toBe(false);
+  });
+  expect(error).toMatchObject({ code: 'HB_ERR_CLOSED' });
+  expect((await link.whenClosed()).cause).toBe('peer-closed');
 });

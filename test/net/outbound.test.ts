@@ -5,10 +5,10 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { FrameBuffer } from '../../src/net/frame-buffer.ts';
 import { kernelTakenBytes } from '../../src/net/handle.ts';
 import { Outbound } from '../../src/net/outbound.ts';
 import { OutboundFraming } from '../../src/net/outbound-framing.ts';
+import { SharedMemory } from '../../src/net/shared-memory.ts';
 import type { Link } from '../../src/net/types.ts';
 import { lengthPrefixedFrame, lengthPrefixedFrameLength } from '../../src/server/length-prefix.ts';
 import { Sent } from '../../src/session/port.ts';
@@ -199,17 +199,10 @@ test('a frame that Node keeps is not overwritten by the next one that uses the s
   const where = await listening(server, 'tcp');
   const socket = newSocket();
   socket.connect({ ...where }); // until it stands, every write is kept
-  const scratch = new FrameBuffer();
-  const outbound = new Outbound(
-    socket,
-    { onFlushed() {}, onFree() {} },
-    scratch,
-    Buffer.alloc(0),
-    undefined,
-    false,
-  );
+  const memory = new SharedMemory();
+  const outbound = new Outbound(socket, { onFlushed() {}, onFree() {} }, memory, undefined, false);
   expect(outbound.send(Flag.AckRequest, 7, 8)).toBe(Sent.Queued);
-  scratch.put(0, 0, 1, 1);
+  memory.lone.put(0, 0, 1, 1);
   const peer = new RawPeer(tame((await accepting)[0]));
   expect(await peer.seen(1)).toEqual([{ flags: Flag.AckRequest, seq: 7, timestamp: 8 }]);
 });

@@ -101,6 +101,20 @@ describe('agreeing', () => {
     expect(end.eventTypes).toContain('reflected');
   });
 
+  it('the words of our own POLL under numbers of the peer are a crossing POLL: no reflection', () => {
+    const { world, end, peer } = watch(at(1_000));
+    peer.answers = false;
+    world.run(1_100);
+    for (const { flags, seq, word } of peer.received.filter((frame) => frame.flags === Flag.Param)) {
+      peer.send(flags, (seq + 4) >>> 0, word);
+    }
+    world.run(100);
+    expect(end.eventTypes).not.toContain('reflected');
+    expect(
+      peer.received.some(({ flags, word }) => flags === Flag.Param && paramId(word) === Param.Final),
+    ).toBe(true);
+  });
+
   it('nothing is polled while the peer is suspect', () => {
     const { world, end, peer } = watch(at(1_000, { deadAfter: 8 }), { rttMs: 20 });
     world.run(7_000);

@@ -19,7 +19,7 @@ const rates = (desiredMinTxMs: number, requiredMinRxMs: number, detectMultiplier
 function exchange(a: Negotiation, b: Negotiation, nowMs: number): Answer {
   const group = a.poll(nowMs)!;
   for (const word of group.slice(0, 3)) b.stage(word);
-  return b.polled(group[3], nowMs);
+  return b.polled(group[3], false, nowMs);
 }
 
 describe('Negotiation', () => {
@@ -103,9 +103,12 @@ describe('Negotiation', () => {
     a.want(rates(2000, 100), 0);
     const group = a.poll(0)!;
     for (const word of group.slice(0, 3)) b.stage(word);
-    const first = b.polled(group[3], 0);
+    const first = b.polled(group[3], false, 0);
     b.peer = rates(9000, 100);
-    expect(b.polled(group[3], 1)).toEqual({ kind: 'repeated', word: (first as { word: number }).word });
+    expect(b.polled(group[3], false, 1)).toEqual({
+      kind: 'repeated',
+      word: (first as { word: number }).word,
+    });
     expect(b.peer.desiredMinTxMs).toBe(9000);
   });
 
@@ -114,12 +117,12 @@ describe('Negotiation', () => {
     const b = new Negotiation(rates(1000, 100), 0);
     a.want(rates(2000, 100), 0);
     const group = a.poll(0)!;
-    expect(b.polled(group[3], 0).kind).toBe('ignored');
+    expect(b.polled(group[3], false, 0).kind).toBe('ignored');
     for (const word of group.slice(0, 2)) b.stage(word);
     b.stage(makeParam(Param.DetectMult, 4));
-    expect(b.polled(group[3], 0).kind).toBe('ignored');
+    expect(b.polled(group[3], false, 0).kind).toBe('ignored');
     for (const word of group.slice(0, 3)) b.stage(word);
-    expect(b.polled(group[3], 0).kind).toBe('agreed'); // nothing of the bad groups was kept
+    expect(b.polled(group[3], false, 0).kind).toBe('agreed'); // nothing of the bad groups was kept
   });
 
   it.each([
@@ -191,7 +194,17 @@ describe('Negotiation', () => {
     a.want(rates(2000, 100), 0);
     const group = a.poll(0)!;
     for (const word of group.slice(0, 3)) a.stage(word);
-    expect(a.polled(group[3], 0).kind).toBe('reflected');
+    expect(a.polled(group[3], true, 0).kind).toBe('reflected');
+  });
+
+  it('the same word under another number is a peer with the same wishes, whose POLL crosses ours', () => {
+    const [a, b] = [new Negotiation(rates(1000, 100), 0), new Negotiation(rates(1000, 100), 0)];
+    for (const one of [a, b]) one.want(rates(2000, 100), 0);
+    const [ofA, ofB] = [a.poll(0)!, b.poll(0)!];
+    expect(ofB).toEqual(ofA);
+    for (const word of ofB.slice(0, 3)) a.stage(word);
+    expect(a.polled(ofB[3], false, 0)).toMatchObject({ kind: 'agreed' });
+    expect(a.final(ofA[3] + 0x01000000, 0)).toBe(true);
   });
 });
 
@@ -258,7 +271,7 @@ function falseKill(Kind: typeof Negotiation, seed: number, events: number): stri
       else if (id === Param.Final) side.final(word, nowMs);
       else if (id === Param.Refuse) side.refuse(word, nowMs);
       else {
-        const answer = side.polled(word, nowMs);
+        const answer = side.polled(word, false, nowMs);
         if ('word' in answer) send(me, nowMs, [answer.word]);
       }
     }
