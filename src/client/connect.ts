@@ -68,7 +68,9 @@ export async function connectHeartbeat(options: ConnectOptions): Promise<Link> {
       timer = setTimeout(() => reject(timedOut(settings)), settings.timeoutMs);
     }
     onAbort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    // It may have been aborted while the link was on its way to us.
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
   });
   try {
     const isUp = await Promise.race([settled, givenUp]);

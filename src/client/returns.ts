@@ -52,6 +52,13 @@ interface Memory {
   intervalMs: number;
 }
 
+/** A link of ours, and where it goes. */
+interface Watched {
+  readonly hub: HeartbeatHub;
+  readonly destination: string;
+  readonly intervalMs: number;
+}
+
 export class Returns {
   readonly #backoffMs: number;
   readonly #clock: Clock;
@@ -60,7 +67,8 @@ export class Returns {
   readonly #onAlert: (told: ReturnTold) => void;
   readonly #onWait: (wait: ReturnWait) => void;
   readonly #memories = new Map<string, Memory>();
-  readonly #links = new WeakMap<Link, { readonly destination: string; readonly intervalMs: number }>();
+  readonly #links = new WeakMap<Link, Watched>();
+  readonly #linksOf = new WeakMap<HeartbeatHub, number>();
 
   constructor(options: ReturnsOptions = {}) {
     knownKeys('options', options, ['backoffMs', 'onAlert', 'onWait', 'clock', 'random', 'timers']);
@@ -78,28 +86,51 @@ export class Returns {
     return Math.max(intervalMs, this.#memories.get(destination)?.intervalMs ?? 0);
   }
 
-  /** Resolves when we may come back there: at once, where nobody sent us away. Rejects with the signal's reason. */
+  /**
+   * Resolves when we may come back there: at once, where nobody sent us away. What other links are told meanwhile
+   * counts too: a longer time is waited for as well, and told to `onWait`. Rejects with the signal's reason.
+   */
   async wait(destination: string, signal?: AbortSignal): Promise<void> {
-    const memory = this.#memories.get(destination);
-    if (memory === undefined) return;
-    const { told, toldMs, intervalMs } = memory;
-    const untilMs = toldMs + planReturn(told, intervalMs, this.#backoffMs, this.#random).waitMs;
-    const waitMs = untilMs - this.#clock.now();
-    if (waitMs <= 0) return;
-    this.#onWait({ destination, waitMs: Math.ceil(waitMs), intervalMs });
-    await this.#sleep(untilMs, signal);
+    signal?.throwIfAborted();
+    let heeded: Told | undefined;
+    for (;;) {
+      const memory = this.#memories.get(destination);
+      if (memory === undefined || memory.told === heeded) return;
+      const { told, toldMs, intervalMs } = memory;
+      heeded = told;
+      const untilMs = toldMs + planReturn(told, intervalMs, this.#backoffMs, this.#random).waitMs;
+      const waitMs = untilMs - this.#clock.now();
+      if (waitMs <= 0) return;
+      this.#onWait({ destination, waitMs: Math.ceil(waitMs), intervalMs });
+      signal?.throwIfAborted(); // onWait may have given up
+      await this.#sleep(untilMs, signal);
+      signal?.throwIfAborted(); // between the timer and us others ran
+    }
   }
 
   /** @internal This link goes there, with this interval: what it is told counts for those that follow. */
   watch(hub: HeartbeatHub, link: Link, destination: string, intervalMs: number): void {
-    this.#links.set(link, { destination, intervalMs });
+    if (!this.#links.has(link)) this.#linksOf.set(hub, (this.#linksOf.get(hub) ?? 0) + 1);
+    this.#links.set(link, { hub, destination, intervalMs });
     hub.observers.add(this.#observe);
   }
 
+  /** A hub that outlives us must not hold on to us, nor ask us about links of others. */
+  #unwatch(link: Link, hub: HeartbeatHub): void {
+    this.#links.delete(link);
+    const left = (this.#linksOf.get(hub) as number) - 1;
+    this.#linksOf.set(hub, left);
+    if (left === 0) hub.observers.delete(this.#observe);
+  }
+
   readonly #observe: LinkObserver = (event: LinkEvent, link: Link, detail: object) => {
-    if (event !== 'leaving' || (detail as { by: string }).by !== 'peer') return;
+    if (event !== 'leaving' && event !== 'closed') return;
     const watched = this.#links.get(link);
-    if (watched !== undefined) this.#told(watched.destination, watched.intervalMs, detail as Told);
+    if (watched === undefined) return;
+    if (event === 'closed') this.#unwatch(link, watched.hub);
+    else if ((detail as { by: string }).by === 'peer') {
+      this.#told(watched.destination, watched.intervalMs, detail as Told);
+    }
   };
 
   #told(destination: string, intervalMs: number, told: Told): void {
@@ -113,7 +144,18 @@ export class Returns {
       memory.toldMs = old.toldMs;
     }
     this.#remember(destination, memory);
-    if (plan.alert) this.#onAlert({ ...told, destination, intervalMs: memory.intervalMs });
+    if (plan.alert) this.#alert({ ...told, destination, intervalMs: memory.intervalMs });
+  }
+
+  /** A throw is the process's to hear of, later: here it would keep the event from the hub's listeners. */
+  #alert(told: ReturnTold): void {
+    try {
+      this.#onAlert(told);
+    } catch (error) {
+      process.nextTick(() => {
+        throw error;
+      });
+    }
   }
 
   #leastUntilMs({ told, toldMs }: Memory): number {

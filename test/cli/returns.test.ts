@@ -65,6 +65,26 @@ describe.concurrent('told to go', () => {
     expect(objectsOf(stdout).at(-1)).toMatchObject({ verdict: 'up', answered: 25 });
   });
 
+  test('ping --return to a server that is gone: tried once, and its cause, code and diagnosis told', async () => {
+    const server = createEchoServer();
+    closers.push(() => server.close());
+    const { port } = (await server.listen()) as { port: number };
+    const args = ['ping', `127.0.0.1:${port}`, '-i', '100ms', '--return', '--diagnose', '--json'];
+    const ping = command.start(args);
+    await ping.saying(/"type":"pong"/);
+    await server.close({ drainMs: 1_000, spreadMs: 0, retryAfterMs: 300 });
+    const { code, stdout } = await ping.ended;
+    expect(code).toBe(1);
+    expect(events(stdout, 'waiting')).toHaveLength(1);
+    expect(events(stdout, 'closed')).toHaveLength(2);
+    expect(objectsOf(stdout).at(-1)).toMatchObject({
+      verdict: 'unreachable',
+      cause: 'peer-unreachable',
+      code: 'ECONNREFUSED',
+      diagnosis: { cause: 'peer-unreachable' },
+    });
+  });
+
   test('ping --return, interrupted while it stays away: it was not up', async () => {
     const { address } = await restarting(60_000, 1);
     const ping = command.start(['ping', address, '-i', '100ms', '--return']);

@@ -201,6 +201,50 @@ describe('the wait', () => {
     expect(waits).toEqual([]);
   });
 
+  test('an abort inside onWait ends it, and one before it as well', async () => {
+    const controller = new AbortController();
+    const { returns } = waiting();
+    await expect(returns.wait('nobody:1', AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    const { connect, clock, peers } = await sentAway(30_000, {
+      onWait: () => controller.abort(new Error('inside')),
+    });
+    const connecting = connectHeartbeat({ ...connect, signal: controller.signal });
+    await expect(connecting).rejects.toThrow('inside');
+    expect([clock.pending, peers.length]).toEqual([0, 2]);
+  });
+
+  test('an abort between the end of the wait and the connection: nothing is opened', async () => {
+    const { connect, clock, peers } = await sentAway(30_000);
+    const controller = new AbortController();
+    const connecting = connectHeartbeat({ ...connect, signal: controller.signal });
+    clock.advance(37_500);
+    controller.abort(new Error('late'));
+    await expect(connecting).rejects.toThrow('late');
+    await settle();
+    expect(peers).toHaveLength(2);
+  });
+
+  test.each([
+    ['a longer time is waited for as well', 60_000, [37_500, 47_500]],
+    ['a shorter one changes nothing', 10_000, [37_500]],
+  ])('what is told meanwhile counts: %s', async (_what, retryAfterMs, expected) => {
+    const { connect, clock, peers, sendAway, waits, links } = await sentAway(30_000);
+    let isUp = false;
+    const connecting = connectHeartbeat(connect).then(() => {
+      isUp = true;
+    });
+    clock.advance(10_000);
+    sendAway(peers.find(({ hasEnded }) => !hasEnded)!, GoAwayReason.Leaving, retryAfterMs);
+    await Promise.all(links.map((link) => link.whenClosed()));
+    clock.advance(27_500);
+    await settle();
+    expect(waits.map(({ waitMs }) => waitMs)).toEqual(expected);
+    expect(clock.pending).toBe(expected.length - 1);
+    if (expected.length > 1) expect(isUp).toBe(false);
+    clock.advance(47_500);
+    await connecting;
+  });
+
   /** For connections that are to wait for the rest of the test. */
   function abortedLater(): AbortSignal {
     const controller = new AbortController();
@@ -237,6 +281,31 @@ describe('do not return', () => {
     await expect(waiting).rejects.toThrow();
   });
 
+  test('a throwing onAlert is heard of later, and keeps `leaving` from nobody', async () => {
+    const hub = new HeartbeatHub();
+    later(() => hub.close());
+    const { returns } = waiting({
+      onAlert: () => {
+        throw new Error('of the alert');
+      },
+    });
+    const link = {} as Link;
+    returns.watch(hub, link, 'host:1', 1_000);
+    const heard: string[] = [];
+    hub.on('leaving', () => heard.push('listener'));
+    const thrown: unknown[] = [];
+    const before = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.once('uncaughtException', (error) => thrown.push(error));
+    const detail = { by: 'peer', reason: GoAwayReason.ParametersRefused, retryAfterMs: Infinity } as const;
+    hub.tell('leaving', link as never, detail);
+    expect(heard).toEqual(['listener']);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.removeAllListeners('uncaughtException');
+    for (const listener of before) process.on('uncaughtException', listener);
+    expect(thrown).toMatchObject([{ message: 'of the alert' }]);
+  });
+
   test('is a process warning where nobody asked to be told', async () => {
     const warned = once(process, 'warning');
     const { port } = await refused({});
@@ -267,6 +336,23 @@ describe('memory', () => {
     const { returns } = waiting();
     const { hub } = new HubLog();
     await Promise.all([1, 2, 3].map(() => connectHeartbeat({ port, hub, returns })));
+    expect(hub.observers.size).toBe(1);
+  });
+
+  test('a hub holds on to nobody whose links are all closed, and asks again when there is one', async () => {
+    const { port } = await rawServer();
+    const { returns } = waiting();
+    const { hub } = new HubLog();
+    const connect = () => connectHeartbeat({ port, hub, returns });
+    const [one, other] = await Promise.all([connect(), connect()]);
+    one.destroy();
+    expect(hub.observers.size).toBe(1);
+    other.detach().socket.destroy();
+    expect(hub.observers.size).toBe(0);
+    (await connect()).destroy();
+    await expect(connectHeartbeat({ port: 1, hub, returns })).rejects.toThrow('ECONNREFUSED');
+    expect(hub.observers.size).toBe(0);
+    await connect();
     expect(hub.observers.size).toBe(1);
   });
 });

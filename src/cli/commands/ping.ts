@@ -101,6 +101,9 @@ class Ping {
   #wasUp = false;
   /** The peer said GOAWAY; until we are connected again. */
   #wasTold = false;
+  /** The link it said so on. */
+  #toldLink: Link | undefined;
+  #attempts = 0;
   readonly #tlsHint = new TlsHint();
   #patience: NodeJS.Timeout | undefined;
   #end: (ending: Ending) => void = () => {};
@@ -141,6 +144,7 @@ class Ping {
   }
 
   async #connect(tls: ReturnType<typeof clientTls>): Promise<void> {
+    const attempt = ++this.#attempts;
     try {
       const link = await connectHeartbeat({
         ...this.#address,
@@ -158,7 +162,7 @@ class Ping {
       this.#wasTold = false;
       this.#tlsHint.watch(link.socket);
     } catch (error) {
-      if (this.#interrupted.aborted) return;
+      if (this.#interrupted.aborted || attempt !== this.#attempts) return; // told to go: the next is under way
       // A link that closed while it opened has told why by its event, and that came first.
       this.#end({ verdict: 'unreachable', text: messageOf(error) });
     }
@@ -228,9 +232,10 @@ class Ping {
     hub.on('one-way', (_link, detail) =>
       report('one-way', detail, `heard, but not answered for ${formatDuration(detail.unansweredMs)}`),
     );
-    hub.on('leaving', (_link, detail) => {
+    hub.on('leaving', (link, detail) => {
       if (detail.by !== 'peer') return;
       this.#wasTold = true;
+      this.#toldLink = link;
       report('leaving', detail, leavingText(detail));
     });
     hub.on('dead', (link, detail) => {
@@ -241,13 +246,17 @@ class Ping {
     hub.on('closed', (link, detail) => {
       this.#sent = this.#sentBefore + link.stats().pingsSent;
       this.#output.report({ type: 'closed', ...detail });
-      if (this.#wasTold && this.#returns !== undefined) {
+      // Only whoever was told goes back: a return that fails has its own cause to tell.
+      if (link === this.#toldLink && this.#returns !== undefined) {
         this.#sentBefore = this.#sent;
+        this.#wasUp = false;
+        verdict = undefined;
         this.#awaitAnswer(0);
         void this.#connect(tls);
         return;
       }
-      const hint = tls === undefined ? this.#tlsHint.text(link.stats().bytesReceived, detail) : '';
+      const isGuessing = tls === undefined && this.#toldLink === undefined; // we have been understood before
+      const hint = isGuessing ? this.#tlsHint.text(link.stats().bytesReceived, detail) : '';
       verdict ??= this.#wasUp
         ? { verdict: 'closed', ...detail, text: closedText(detail) }
         : {

@@ -9,10 +9,12 @@
 import type { Socket } from 'node:net';
 import type { Knowledge } from '../../session/knowledge.ts';
 import type { TimerHost } from '../../time/scheduler.ts';
+import type { ClosedDetail } from '../events.ts';
 import type { Diagnosis, KernelFigures } from './evidence.ts';
 import { evidenceOf, type Occasion } from './findings.ts';
 import { type KernelAccess, KernelEvidence } from './kernel-evidence.ts';
 import { diagnose } from './rules.ts';
+import { over } from './sentences.ts';
 
 /** A link, as far as it is examined. */
 export interface Examined {
@@ -45,6 +47,23 @@ export class Examiner {
     const evidence = evidenceOf(knowledge, isOpen, this.#kernel?.newest(socket), nowMs);
     const told = occasion === 'dead' ? this.#kernel?.takeError(socket) : undefined;
     return diagnose({ occasion, errorCode: errorCode ?? told, isOpen, knowledge, evidence });
+  }
+
+  /**
+   * The link is over: what was recorded at its end. Its socket is not asked, and its queue not looked at, because
+   * they may be somebody else's by now.
+   */
+  recall({ session, isOpen }: Examined, detail: ClosedDetail): Diagnosis {
+    const { cause, diagnosis } = detail;
+    if (diagnosis !== undefined) return diagnosis;
+    const nowMs = this.#now();
+    const knowledge = { ...session.judge.knowledge(nowMs), queuedBytes: 0, writeProgressAgeMs: undefined };
+    return {
+      cause,
+      confidence: cause === 'unknown' ? 'guess' : 'certain',
+      evidence: evidenceOf(knowledge, isOpen, undefined, nowMs),
+      sentence: over(detail),
+    };
   }
 
   /** The link is no longer in trouble, or no more. */

@@ -49,6 +49,10 @@ const FIRST_READ_MS = 60;
 const LEAST_PAUSE_MS = 100;
 /** Pause between reads, in durations of the last one. */
 const PAUSE_FACTOR = 20;
+/** After a read that failed for want of something (EMFILE, ENOMEM) there may be enough of it a little later. */
+const PAUSE_AFTER_ERROR_MS = 1_000;
+/** Whoever has no table here, or may not read it, never will. */
+const LASTING_ERRORS: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EACCES', 'EPERM']);
 
 class Watched {
   readonly suspect: Suspect;
@@ -80,7 +84,7 @@ export class KernelEvidence {
   readonly #watched = new Map<Socket, Watched>();
   #timer: HostTimer | undefined;
   #isReading = false;
-  /** The table cannot be read here. */
+  /** The table can never be read here. */
   #isBlind = false;
 
   constructor(access: KernelAccess, timers: TimerHost, now: () => number) {
@@ -148,13 +152,15 @@ export class KernelEvidence {
       keys[watched.place.table].add(watched.place.key);
       byKey.set(watched.place.key, watched);
     }
+    let leastPauseMs = LEAST_PAUSE_MS;
     const tables = (['tcp', 'tcp6'] as const).filter((table) => keys[table].size > 0);
     const next = (): void => {
       const table = tables.pop();
-      if (table === undefined) this.#ended(this.#now() - startedMs);
+      if (table === undefined) this.#ended(Math.max(leastPauseMs, PAUSE_FACTOR * (this.#now() - startedMs)));
       else
         this.#access.readTable?.(table, keys[table], found, (error) => {
-          if (error !== null) this.#isBlind = true;
+          if (error !== null) leastPauseMs = PAUSE_AFTER_ERROR_MS;
+          if (LASTING_ERRORS.has(error?.code)) this.#isBlind = true;
           next();
         });
     };
@@ -164,8 +170,8 @@ export class KernelEvidence {
     next();
   }
 
-  #ended(tookMs: number): void {
+  #ended(pauseMs: number): void {
     this.#isReading = false;
-    if (this.#watched.size > 0) this.#readIn(Math.max(LEAST_PAUSE_MS, PAUSE_FACTOR * tookMs));
+    if (this.#watched.size > 0) this.#readIn(pauseMs);
   }
 }

@@ -18,7 +18,7 @@ export type ReadTable = (
   table: ProcTable,
   keys: ReadonlySet<string>,
   onFound: OnFound,
-  done: (error: Error | null) => void,
+  done: (error: NodeJS.ErrnoException | null) => void,
 ) => void;
 
 /** Finds lines in text that comes in pieces. */

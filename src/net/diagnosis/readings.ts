@@ -14,6 +14,11 @@ export function isOurVerdict({ occasion }: Findings): boolean {
   return occasion === 'suspect' || occasion === 'dead' || occasion === 'asked';
 }
 
+/** Something valid was heard, and not so long ago that its silence is suspect. */
+export function isHeardLately({ knowledge: { heard, silentMs, suspectMs } }: Findings): boolean {
+  return heard && silentMs < suspectMs;
+}
+
 /** Silence is to be explained. */
 export function isSilence(findings: Findings): boolean {
   return isOurVerdict(findings) || findings.errorCode === 'ETIMEDOUT';
@@ -25,6 +30,14 @@ export function acknowledges(evidence: Evidence): boolean {
   if (unackedBytes === 0 && askedAgeMs !== undefined && kernelAgeMs <= askedAgeMs) return true;
   const since = askedAgeMs ?? writeProgressAgeMs;
   return since !== undefined && ackAgeMs !== undefined && ackAgeMs + SLACK_MS < since;
+}
+
+/**
+ * The peer's kernel has acknowledged something, new or not, since the last life. The segment that brought that life
+ * was an acknowledgement itself and does not count: the path may have died right behind it.
+ */
+export function isAckedSinceLife({ ackAgeMs = Infinity, silentMs }: Evidence): boolean {
+  return ackAgeMs + SLACK_MS < silentMs;
 }
 
 /** Segments of the peer still arrived while ours were sent again. */

@@ -11,7 +11,9 @@ import type { Confidence, Diagnosis } from './evidence.ts';
 import type { Findings } from './findings.ts';
 import {
   acknowledges,
+  isAckedSinceLife,
   isHeardByKernel,
+  isHeardLately,
   isOurVerdict,
   isSentAgain,
   isSilence,
@@ -47,9 +49,9 @@ export const RULES: readonly Rule[] = [
   },
   {
     ...{ name: 'business', cause: 'business-hung', confidence: certain },
-    holds: ({ occasion, knowledge: { business, silentMs, suspectMs } }) =>
-      (business === 'hung' || business === 'failed') &&
-      (occasion === 'business' || (occasion === 'asked' && silentMs < suspectMs)),
+    holds: (findings) =>
+      (findings.knowledge.business === 'hung' || findings.knowledge.business === 'failed') &&
+      (findings.occasion === 'business' || (findings.occasion === 'asked' && isHeardLately(findings))),
     say: say.businessHung,
   },
   // What the connection itself has told.
@@ -91,6 +93,12 @@ export const RULES: readonly Rule[] = [
   },
   // What is our own doing.
   {
+    // A guess, because unknown for certain is what is said of a link that is well.
+    ...{ name: 'connecting', cause: 'unknown', confidence: guess },
+    holds: ({ occasion, isOpen }) => occasion === 'asked' && !isOpen,
+    say: () => say.CONNECTING,
+  },
+  {
     ...{ name: 'not-connected', cause: 'link-dead', confidence: likely },
     holds: ({ isOpen }) => !isOpen,
     say: () => say.NOT_CONNECTED,
@@ -107,7 +115,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     ...{ name: 'well', cause: 'unknown', confidence: certain },
-    holds: ({ occasion, knowledge: { silentMs, suspectMs } }) => occasion === 'asked' && silentMs < suspectMs,
+    holds: (findings) => findings.occasion === 'asked' && isHeardLately(findings),
     say: say.well,
   },
   // Silence, and what the kernel knows of it.
@@ -119,13 +127,28 @@ export const RULES: readonly Rule[] = [
   },
   {
     ...{ name: 'window-closed', cause: 'peer-not-reading', confidence: certain },
-    holds: ({ evidence }) => evidence.windowClosed === true,
+    holds: ({ evidence }) => evidence.windowClosed === true && isAckedSinceLife(evidence),
     say: say.windowClosed,
+  },
+  {
+    // The window was closed, but a path that died behind it would look the same.
+    ...{ name: 'window-unheard', cause: 'peer-not-reading', confidence: likely },
+    holds: ({ evidence }) => evidence.windowClosed === true,
+    say: say.windowUnheard,
   },
   {
     ...{ name: 'retransmitting', cause: 'link-dead', confidence: certain },
     holds: ({ evidence }) => isSentAgain(evidence) && !isHeardByKernel(evidence),
     say: say.retransmitting,
+  },
+  {
+    // A user time-out also ends a connection whose bytes the peer's window does not let through.
+    ...{ name: 'timeout-unread', cause: 'peer-not-reading', confidence: likely },
+    holds: (findings) =>
+      findings.errorCode === 'ETIMEDOUT' &&
+      isHeardLately(findings) &&
+      findings.evidence.writeProgressAgeMs !== undefined,
+    say: say.timeoutUnread,
   },
   {
     ...{ name: 'kernel-timeout', cause: 'link-dead', confidence: certain },
@@ -186,9 +209,18 @@ const FRESH_MS = 1_000;
 
 export function diagnose(findings: Findings): Diagnosis {
   const rule = RULES.find(({ holds }) => holds(findings)) as Rule;
-  const { evidence, occasion } = findings;
-  // A suspicion may still be refuted, and old figures outrun.
-  const isUnsure = occasion === 'suspect' || (isSilence(findings) && (evidence.kernelAgeMs ?? 0) > FRESH_MS);
+  const isUnsure = mayBeRefuted(findings) || isOutrun(findings);
   const confidence = rule.confidence === certain && isUnsure ? likely : rule.confidence;
-  return { cause: rule.cause, confidence, evidence, sentence: rule.say(findings) };
+  return { cause: rule.cause, confidence, evidence: findings.evidence, sentence: rule.say(findings) };
+}
+
+/** A suspect may still answer, and so may one that was never heard and has time to. */
+function mayBeRefuted({ occasion, knowledge }: Findings): boolean {
+  const { heard, isPaused, isHeldByUs, silentMs, suspectMs } = knowledge;
+  const isOurDoing = isPaused || isHeldByUs;
+  return occasion === 'suspect' || (occasion === 'asked' && !heard && !isOurDoing && silentMs < suspectMs);
+}
+
+function isOutrun(findings: Findings): boolean {
+  return isSilence(findings) && (findings.evidence.kernelAgeMs ?? 0) > FRESH_MS;
 }

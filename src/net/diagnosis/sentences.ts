@@ -1,10 +1,13 @@
 /** What is said to whoever is on call: one plain sentence per rule, with the figures that it rests on. */
+import type { ClosedDetail } from '../events.ts';
 import type { Evidence } from './evidence.ts';
 import type { Findings } from './findings.ts';
 
 export const LEFT = 'The peer said GOAWAY and left; this is no failure.';
 export const NOT_CONNECTED =
   'The connection was never established: nothing answers at that address, or packets are dropped on the way.';
+export const CONNECTING =
+  'The connection is still being established: nothing can be said of the peer before it stands.';
 export const PAUSED = 'We have stopped reading this link ourselves, so nothing can be said of the peer.';
 export const HELD =
   'Our own host keeps a frame open, so the peer could not be asked; this end is the one to look at.';
@@ -79,6 +82,10 @@ export const windowLost: Say = ({ evidence }) =>
 export const windowClosed: Say = ({ evidence }) =>
   `The peer's process does not read: its kernel is full and takes nothing more, ${waiting(evidence)} wait here.`;
 
+export const windowUnheard: Say = ({ evidence }) =>
+  `The peer's process seems not to read: its kernel was full and ${waiting(evidence)} wait here, but no ` +
+  'acknowledgement of it is known since it was last heard, so the path may be dead as well.';
+
 export const notReading: Say = ({ evidence }) =>
   `The peer seems not to read: ${waiting(evidence)} wait here` +
   (evidence.writeProgressAgeMs === undefined
@@ -92,6 +99,10 @@ export const retransmitting: Say = ({ evidence }) =>
 export const kernelTimeout: Say = ({ evidence }) =>
   'The path to the peer is dead, or its machine is: our kernel gave up waiting for an acknowledgement (ETIMEDOUT), ' +
   `nothing was heard for ${span(evidence.silentMs)}.`;
+
+export const timeoutUnread: Say = ({ evidence }) =>
+  `The peer seems not to read: what we sent had not moved for ${span(evidence.writeProgressAgeMs ?? 0)} when the ` +
+  `connection was given up (ETIMEDOUT), though the peer was heard ${span(evidence.silentMs)} before.`;
 
 export const weWereLate: Say = ({ evidence }) =>
   `This process itself did not run for ${span(evidence.ownLagMs)} of the ${span(evidence.silentMs)} of silence; ` +
@@ -119,3 +130,10 @@ export const neverHeard: Say = ({ evidence }) =>
 export const silent: Say = ({ evidence }) =>
   `Nothing was heard for ${span(evidence.silentMs)}: the path is dead, or the process hangs; ` +
   'nothing tells which.';
+
+/** Of a link that is over and whose end needed no diagnosis. */
+export function over({ cause, code, reason }: ClosedDetail): string {
+  if (cause === 'left') return LEFT;
+  const why = [...(reason === undefined ? [] : [reason]), ...(code === undefined ? [] : [code])].join(', ');
+  return `This link is closed (${cause}${why === '' ? '' : `: ${why}`}); nothing more is known of the peer.`;
+}

@@ -12,7 +12,14 @@ import { INITIAL_RTO_MS } from '../../session/rtt.ts';
 import { type TuningEnvironment, tuningEnvironment } from './environment.ts';
 import { BEAT_COST, type BeatCost, type LinkLoad, linkLoad } from './load.ts';
 import { FIXED_COUNT, FIXED_INTERVAL_MS } from './node-offers.ts';
-import { askedKeepAlive, checkUserTimeout, TUNE_OPTION_KEYS, type TuneOptions } from './options.ts';
+import {
+  askedKeepAlive,
+  askedNoDelay,
+  checkUserTimeout,
+  MAX_USER_TIMEOUT_MS,
+  TUNE_OPTION_KEYS,
+  type TuneOptions,
+} from './options.ts';
 import {
   type DetectorTime,
   KERNEL_WHEN_HUNG,
@@ -108,9 +115,7 @@ export function explainTuning(options: ExplainOptions = {}): TuningExplanation {
 export function explainTuningIn(environment: TuningEnvironment, options: ExplainOptions): TuningExplanation {
   if (typeof options !== 'object' || options === null) throw typeError('options', 'an object', options);
   knownKeys('options', options, KEYS);
-  if (options.noDelay !== undefined && typeof options.noDelay !== 'boolean') {
-    throw typeError('noDelay', 'true or false', options.noDelay);
-  }
+  askedNoDelay(options.noDelay); // it takes part in no figure
   const { preset, intervalMs, deadAfter } = options;
   const policy = sessionPolicy({ preset, intervalMs, deadAfter });
   const { native, retransmission } = environment;
@@ -121,7 +126,7 @@ export function explainTuningIn(environment: TuningEnvironment, options: Explain
   const keepAlive = takesAll ? asked : asByOlderNode(asked);
   const userTimeoutMs = askedUserTimeout(
     options.userTimeoutMs,
-    Math.ceil(detectionBoundMs + policy.intervalMs),
+    Math.min(Math.ceil(detectionBoundMs + policy.intervalMs), MAX_USER_TIMEOUT_MS),
   );
   const byKernel = native ? userTimeoutMs : false; // ours in its place takes no part in the kernel's rules
   const verdict = verdictOf(policy, detectionTimeMs);
@@ -229,9 +234,13 @@ function pathVerdict(name: PathName, intervalMs: number): PathVerdict {
   return { name, idleLimitMs, flow };
 }
 
-function loadOf({ links, beatCost }: ExplainOptions, policy: SessionPolicy): LinkLoad | undefined {
+function loadOf(
+  { links, beatCost = BEAT_COST }: ExplainOptions,
+  policy: SessionPolicy,
+): LinkLoad | undefined {
+  if (typeof beatCost !== 'object' || beatCost === null) throw typeError('beatCost', 'an object', beatCost);
+  numberIn('beatCost.frameUs', beatCost.frameUs, 0, Infinity);
   if (links === undefined) return undefined;
   integerIn('links', links, 1, MAX_LINKS);
-  if (beatCost !== undefined) numberIn('beatCost.frameUs', beatCost.frameUs, 0, Infinity);
-  return linkLoad(links, policy.intervalMs, policy.deadAfter, beatCost ?? BEAT_COST);
+  return linkLoad(links, policy.intervalMs, policy.deadAfter, beatCost);
 }

@@ -42,8 +42,7 @@ export const TUNE_OPTION_KEYS = ['keepAlive', 'noDelay', 'userTimeoutMs'] as con
 export function tunePlan(options: TuneOptions): TunePlan {
   if (typeof options !== 'object' || options === null) throw typeError('options', 'an object', options);
   knownKeys('options', options, TUNE_OPTION_KEYS);
-  const noDelay = options.noDelay ?? TUNE_DEFAULTS.noDelay;
-  if (typeof noDelay !== 'boolean') throw typeError('noDelay', 'true or false', noDelay);
+  const noDelay = askedNoDelay(options.noDelay);
   const { userTimeoutMs } = options;
   if (userTimeoutMs !== undefined && userTimeoutMs !== false)
     checkUserTimeout('userTimeoutMs', userTimeoutMs);
@@ -53,16 +52,26 @@ export function tunePlan(options: TuneOptions): TunePlan {
   return { keepAlive, noDelay, userTimeoutMs };
 }
 
+/** Whether Nagle's algorithm is to be off. */
+export function askedNoDelay(asked: boolean = TUNE_DEFAULTS.noDelay): boolean {
+  if (typeof asked !== 'boolean') throw typeError('noDelay', 'true or false', asked);
+  return asked;
+}
+
 /** The keepalive that is asked for: numbers in range, of which `keepAliveProblem` says whether a kernel takes them. */
 export function askedKeepAlive(asked: TuneOptions['keepAlive'] = {}): false | KeepAliveTimes {
   if (asked === false) return false;
-  if (typeof asked !== 'object') throw typeError('keepAlive', 'false or an object', asked);
+  if (typeof asked !== 'object' || asked === null) throw typeError('keepAlive', 'false or an object', asked);
   knownKeys('keepAlive', asked, ['idleMs', 'intervalMs', 'count']);
-  const { idleMs, intervalMs, count } = TUNE_DEFAULTS;
+  const {
+    idleMs = TUNE_DEFAULTS.idleMs,
+    intervalMs = TUNE_DEFAULTS.intervalMs,
+    count = TUNE_DEFAULTS.count,
+  } = asked;
   return {
-    idleMs: integerIn('keepAlive.idleMs', asked.idleMs ?? idleMs, 0, MAX_KEEPALIVE_MS),
-    intervalMs: integerIn('keepAlive.intervalMs', asked.intervalMs ?? intervalMs, 0, MAX_KEEPALIVE_MS),
-    count: integerIn('keepAlive.count', asked.count ?? count, 1, MAX_COUNT),
+    idleMs: integerIn('keepAlive.idleMs', idleMs, 0, MAX_KEEPALIVE_MS),
+    intervalMs: integerIn('keepAlive.intervalMs', intervalMs, 0, MAX_KEEPALIVE_MS),
+    count: integerIn('keepAlive.count', count, 1, MAX_COUNT),
   };
 }
 

@@ -12,10 +12,18 @@ import { type TuneOptions, type TunePlan, tunePlan } from './options.ts';
 import { summarise, type TunedSettings, type TuneReport } from './report.ts';
 import { applyTo, each, emulated } from './tune-socket.ts';
 
+/** What holds for a server's sockets, and how to take it back. */
+interface Tuning {
+  readonly plan: TunePlan;
+  readonly end: () => void;
+}
+
+const tunings = new WeakMap<Server, Tuning>();
+
 /**
  * Tune every socket this server accepts from now on; a server that does not listen yet gets its options when it does.
- * Unix sockets, and listeners held by a cluster's primary, have their sockets tuned one by one. RangeError or
- * TypeError names the option; nothing is changed then.
+ * Unix sockets, and listeners held by a cluster's primary, have their sockets tuned one by one. A later call takes the
+ * place of an earlier one. RangeError or TypeError names the option; nothing is changed then.
  */
 export function tuneServer(server: Server, options: TuneOptions = {}): TuneReport {
   return tuneServerWith(currentKernel(), server, options);
@@ -29,16 +37,31 @@ export function tuneServerWith(
 ): TuneReport {
   if (typeof server?.listen !== 'function') throw typeError('server', 'a net.Server', server);
   const plan = tunePlan(options);
+  const before = tunings.get(server);
+  before?.end();
+  // A user time-out that is not asked for is left as it is, which is as an earlier call asked.
+  const inForce = { ...plan, userTimeoutMs: plan.userTimeoutMs ?? before?.plan.userTimeoutMs };
   let isEach = false;
+  const onConnection = (socket: Socket): void => {
+    applyTo(kernel, socket, inForce);
+  };
   const tuneEach = (): void => {
     if (isEach) return;
     isEach = true;
-    server.prependListener('connection', (socket: Socket) => applyTo(kernel, socket, plan));
+    server.prependListener('connection', onConnection);
   };
   const tuneListener = (): void => {
     const fd = socketFd(server);
-    if (kernel === undefined || fd === undefined || setInKernel(kernel, fd, plan).size > 0) tuneEach();
+    if (kernel === undefined || fd === undefined || setInKernel(kernel, fd, inForce).size > 0) tuneEach();
   };
+  const tuning: Tuning = {
+    plan: inForce,
+    end: () => {
+      server.removeListener('connection', onConnection);
+      server.removeListener('listening', tuneListener);
+    },
+  };
+  tunings.set(server, tuning);
   if (kernel?.platform.listenerHandsOn !== true) tuneEach();
   else {
     if (server.listening) tuneListener();
@@ -47,7 +70,9 @@ export function tuneServerWith(
   const read = (): TuneReport => {
     const fd = socketFd(server);
     const settings = isEach
-      ? ofEach(kernel, server, plan)
+      ? tunings.get(server) === tuning
+        ? ofEach(kernel, server, plan)
+        : each(plan, 'unknown', 'a later call took its place')
       : kernel === undefined || fd === undefined
         ? each(plan, 'pending')
         : readFromKernel(kernel, fd, plan);

@@ -24,6 +24,9 @@ type Refused = ReadonlyMap<TunedName, number>;
 
 const NOTHING_REFUSED: Refused = new Map();
 
+/** What sockets that are not connected yet are still to get, in the order it was asked: the newest holds. */
+const waiting = new WeakMap<Socket, (() => void)[]>();
+
 /**
  * Tune one socket: now, or when it is connected. Costs a few microseconds per setting. RangeError or TypeError names
  * the option; nothing is changed then. Not to be mixed with calls of `setKeepAlive` and `setNoDelay`, of which Node
@@ -46,8 +49,11 @@ export function tuneSocketWith(
     refused = applyTo(kernel, socket, plan);
   };
   const isPending = (): boolean => socket.connecting || socket.pending;
-  if (isPending() && !socket.destroyed) socket.prependOnceListener('connect', apply);
-  else apply();
+  if (isPending() && !socket.destroyed) whenConnected(socket, apply);
+  else {
+    applyWaiting(socket); // we may be called by a listener that comes before ours
+    apply();
+  }
   const read = (): TuneReport => {
     const settings = socket.destroyed
       ? each(plan, 'unsupported', 'the socket is closed')
@@ -57,6 +63,22 @@ export function tuneSocketWith(
     return { appliedTo: 'socket', settings, ...summarise(settings), read };
   };
   return read();
+}
+
+function whenConnected(socket: Socket, apply: () => void): void {
+  const before = waiting.get(socket);
+  if (before !== undefined) {
+    before.push(apply);
+    return;
+  }
+  waiting.set(socket, [apply]);
+  socket.prependOnceListener('connect', () => applyWaiting(socket));
+}
+
+function applyWaiting(socket: Socket): void {
+  const all = waiting.get(socket) ?? [];
+  waiting.delete(socket);
+  for (const apply of all) apply();
 }
 
 /** Apply the plan to a socket that stands. Returns what the kernel refused. */

@@ -6,16 +6,19 @@ import type { Socket } from 'node:net';
 import { socketFd } from '../handle.ts';
 import { emulation } from './emulation.ts';
 import { currentKernel, type Kernel } from './kernel.ts';
+import { MAX_USER_TIMEOUT_MS } from './options.ts';
 
 /**
  * Set TCP_USER_TIMEOUT, or watch the queue in this process where the kernel is out of reach. One native call. false:
- * the kernel's own rule, and no watching.
+ * the kernel's own rule, and no watching. More than the kernel's number can hold is cut there: wrapped around, it would
+ * be a few milliseconds, or negative.
  */
 export function setUserTimeout(
   socket: Socket,
-  timeoutMs: number | false,
+  askedMs: number | false,
   kernel: Kernel | undefined,
 ): 'kernel' | 'emulated' {
+  const timeoutMs = askedMs === false ? false : Math.min(askedMs, MAX_USER_TIMEOUT_MS);
   const fd = socketFd(socket);
   if (kernel !== undefined && fd !== undefined) {
     const { tcpLevel, userTimeout, userTimeoutUnitMs } = kernel.platform.numbers;

@@ -22,7 +22,7 @@ class FakeKernel {
   readonly evidence: KernelEvidence;
   tookMs = 4;
   unackedBytes = 0;
-  error: Error | null = null;
+  error: NodeJS.ErrnoException | null = null;
 
   constructor(native?: NativeSockets) {
     const readTable: ReadTable = (table, keys, onFound, done) => {
@@ -116,7 +116,7 @@ describe('/proc/net/tcp is read', () => {
 
   test('never again when it cannot be read, and never for a link that has no line there', () => {
     const kernel = new FakeKernel();
-    kernel.error = new Error('no such file');
+    kernel.error = Object.assign(new Error('no such file'), { code: 'ENOENT' });
     kernel.evidence.watch(suspect());
     kernel.pass(10_000);
     expect(kernel.reads).toHaveLength(1);
@@ -124,6 +124,17 @@ describe('/proc/net/tcp is read', () => {
     other.evidence.watch({ socket: {} as Socket, session: { state: 'suspect' } });
     other.pass(10_000);
     expect(other.reads).toEqual([]);
+  });
+
+  test('again, after a second, when it could not be read for want of descriptors', () => {
+    const kernel = new FakeKernel();
+    kernel.error = Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    kernel.evidence.watch(suspect());
+    kernel.pass(2_500);
+    kernel.error = null;
+    kernel.pass(1_000);
+    const atMs = kernel.reads.map((read) => read.atMs - kernel.reads[0]!.atMs);
+    expect(atMs).toEqual([0, 1_004, 2_008, 3_012, 3_116, 3_220, 3_324, 3_428]);
   });
 
   test('and its figures keep their age; an acknowledgement lies between two of them', () => {

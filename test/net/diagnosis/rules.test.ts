@@ -67,6 +67,8 @@ const ruleOf = (given: Case): string => RULES.find(({ holds }) => holds(findings
 const NONE = { ackAgeMs: 2_600 };
 /** Our newest send was 400 ms before the verdict. */
 const BY_PROC = { source: 'proc', ackAgeMs: undefined, unackedBytes: 16 } as const;
+/** Connected 300 ms ago, asked at once, and never heard. */
+const YOUNG = { heard: false, silentMs: 300, askedAgeMs: 290, unansweredMs: 290 };
 const LOST = { ...NONE, unackedBytes: 48, retransmits: 3 };
 
 /** Rule, cause and confidence, what of it must be in the sentence, and the findings that make it so. */
@@ -141,8 +143,16 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
   // Unanswered, but acknowledged: what we send arrives.
   ['fin', 'peer-closed', 'certain', /./, { occasion: 'ended', knows: { unansweredMs: 3_000 }, kernel: {} }],
   ['fin', 'peer-closed', 'certain', /./, { occasion: 'ended', knows: { unansweredMs: 2_999 } }],
-  ['not-connected', 'link-dead', 'likely', /never established/, { occasion: 'asked', isOpen: false }],
+  ['connecting', 'unknown', 'guess', /still being established/, { occasion: 'asked', isOpen: false }],
+  [
+    'not-connected',
+    'link-dead',
+    'likely',
+    /never established/,
+    { occasion: 'failed', errorCode: 'ETIMEDOUT', isOpen: false },
+  ],
   ['paused', 'local', 'certain', /stopped reading/, { occasion: 'asked', knows: { isPaused: true } }],
+  ['paused', 'local', 'certain', /./, { occasion: 'asked', knows: { ...YOUNG, isPaused: true } }],
   ['held', 'local', 'certain', /own host/, { knows: { isHeldByUs: true, askedAgeMs: undefined } }],
   [
     'well',
@@ -183,6 +193,24 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
   // A machine that died after it had acknowledged our first question: nothing came since.
   ['retransmitting', 'link-dead', 'certain', /./, { kernel: { ...LOST, ackAgeMs: 1_900 } }],
   ['retransmitting', 'link-dead', 'likely', /./, { kernel: { ...LOST, kernelAgeMs: 1_001 } }],
+  // An acknowledgement that is as old as the silence came with the last life: the path may have died behind it.
+  ...[undefined, 2_980, 3_000, 9_000].map(
+    (ackAgeMs) =>
+      [
+        'window-unheard',
+        'peer-not-reading',
+        'likely',
+        /seems not to read: its kernel was full and 9 bytes wait here.* path may be dead/,
+        { kernel: { unackedBytes: 9, windowClosed: true, ackAgeMs } },
+      ] as [string, string, string, RegExp, Case],
+  ),
+  [
+    'window-closed',
+    'peer-not-reading',
+    'certain',
+    /./,
+    { kernel: { unackedBytes: 9, windowClosed: true, ackAgeMs: 2_979 } },
+  ],
   [
     'retransmitting',
     'link-dead',
@@ -197,6 +225,32 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
     /gave up .* \(ETIMEDOUT\)/,
     { occasion: 'failed', errorCode: 'ETIMEDOUT' },
   ],
+  [
+    'timeout-unread',
+    'peer-not-reading',
+    'likely',
+    /had not moved for 5 s .* heard 2 s before/,
+    {
+      occasion: 'failed',
+      errorCode: 'ETIMEDOUT',
+      knows: { silentMs: 1_999, writeProgressAgeMs: 5_000, queuedBytes: 9 },
+    },
+  ],
+  // Silent too long, never heard, or nothing of ours waits: nothing speaks for the path.
+  ...[
+    { silentMs: 2_000, writeProgressAgeMs: 5_000 },
+    { silentMs: 1_999, writeProgressAgeMs: 5_000, heard: false },
+    { silentMs: 1_999 },
+  ].map(
+    (knows) =>
+      [
+        'kernel-timeout',
+        'link-dead',
+        'certain',
+        /gave up/,
+        { occasion: 'failed', errorCode: 'ETIMEDOUT', knows },
+      ] as [string, string, string, RegExp, Case],
+  ),
   [
     'own-lateness',
     'we-were-late',
@@ -224,6 +278,21 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
     'certain',
     /nobody ever answered in 3 s/,
     { knows: { heard: false }, kernel: {} },
+  ],
+  // Asked about before it is suspect, a peer that was never heard is not well; it may still answer.
+  [
+    'accepted-only',
+    'never-answered',
+    'likely',
+    /nobody ever answered in 300 ms/,
+    { occasion: 'asked', knows: YOUNG, kernel: { ackAgeMs: 250 } },
+  ],
+  [
+    'accepted-only',
+    'never-answered',
+    'certain',
+    /./,
+    { occasion: 'asked', knows: { heard: false, silentMs: 2_000 }, kernel: {} },
   ],
   ['kernel-answers', 'process-hung', 'certain', /process hangs: .* for 3 s/, { kernel: {} }],
   ['kernel-answers', 'process-hung', 'likely', /./, { occasion: 'suspect', kernel: {} }],
@@ -253,6 +322,15 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
     { occasion: 'suspect', knows: { queuedBytes: 9, writeProgressAgeMs: 1_500, askedAgeMs: undefined } },
   ],
   ['never-heard', 'never-answered', 'guess', /nothing valid was ever heard/, { knows: { heard: false } }],
+  ['never-heard', 'never-answered', 'guess', /heard in 300 ms/, { occasion: 'asked', knows: YOUNG }],
+  // The application of a peer that was never heard cannot be judged.
+  [
+    'never-heard',
+    'never-answered',
+    'guess',
+    /./,
+    { occasion: 'asked', knows: { ...YOUNG, business: 'hung' } },
+  ],
   ['silent', 'link-dead', 'guess', /path is dead, or the process hangs/, {}],
   // Figures from before we asked say nothing of our question.
   ['silent', 'link-dead', 'guess', /./, { kernel: { kernelAgeMs: 2_001, ackAgeMs: 2_001 } }],
@@ -335,6 +413,7 @@ describe('the rules', () => {
         if (given.occasion === 'suspect') expect(confidence).not.toBe('certain');
         expect(sentence).toMatch(/^[A-Z].*\.$/);
         expect(sentence).not.toMatch(/undefined|NaN|null/);
+        if (given.knows.heard === false) expect(sentence).not.toMatch(/Nothing is wrong/);
         if (given.occasion === 'dead') expect(cause).not.toBe('we-were-late');
       }),
     );

@@ -216,6 +216,13 @@ describe('what this process can have', () => {
   });
 });
 
+test('follow is told as the kernel can hold it', () => {
+  for (const environment of [LINUX, WITHOUT_KOFFI]) {
+    const options: ExplainOptions = { userTimeoutMs: 'follow', intervalMs: 16_777_185, deadAfter: 255 };
+    expect(explainTuningIn(environment, options).userTimeoutMs).toBe(2 ** 31 - 1);
+  }
+});
+
 describe('what does not fit', () => {
   test.each<[ExplainOptions, string[]]>([
     [{ userTimeoutMs: 60_000, keepAlive: false }, []],
@@ -266,6 +273,13 @@ describe('what does not fit', () => {
     [{ keepAlive: { idleMs: 1.5 } }, /^keepAlive\.idleMs must be .*1\.5$/],
     [{ keepAlive: true }, /^keepAlive must be /],
     [{ noDelay: 1 }, /^noDelay must be /],
+    [{ noDelay: null }, /^noDelay must be .*null$/],
+    [{ keepAlive: null }, /^keepAlive must be .*null$/],
+    [{ keepAlive: { idleMs: null } }, /^keepAlive\.idleMs must be .*null$/],
+    [{ userTimeoutMs: null }, /^userTimeoutMs must be .*null$/],
+    [{ beatCost: null }, /^beatCost must be .*null$/],
+    [{ links: 1, beatCost: 25 }, /^beatCost must be .*25$/],
+    [{ beatCost: { frameUs: '1' } }, /^beatCost\.frameUs must be .*"1"$/],
     [{ interval: 1 }, /^options\.interval /],
   ])('no option at all: %o', (options, message) => {
     expect(() => explainTuning(options as ExplainOptions)).toThrow(message);

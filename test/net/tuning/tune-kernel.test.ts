@@ -166,6 +166,17 @@ describe.skipIf(!isTested)(`tuneSocket${lacks}`, () => {
     for (const report of reports) expect(report.read().settings.userTimeoutMs?.status).toBe('set');
   });
 
+  test('asked twice while it connects: the newest call is in force, and in its report', async () => {
+    const server = createServer((socket) => tame(socket));
+    const socket = tame(connect({ ...(await listening(server, 'tcp')) }));
+    const older = tuneSocket(socket, { keepAlive: { idleMs: 1_000 }, userTimeoutMs: 5_000 });
+    const newer = tuneSocket(socket, ASKED);
+    await once(socket, 'connect');
+    expect(held(socket)).toEqual(HELD);
+    expect(newer.read().settings.keepAliveIdleMs).toMatchObject({ inForce: 7_000, status: 'set' });
+    expect(older.read().settings.keepAliveIdleMs).toMatchObject({ inForce: 7_000, status: 'different' });
+  });
+
   test('a unix socket has none of it, and is told so', async () => {
     const { accepted: socket } = await socketPair('unix');
     const { settings } = tuneSocket(socket, { keepAlive: false, noDelay: true });
@@ -205,6 +216,22 @@ describe.skipIf(!isTested)(`tuneServer${lacks}`, () => {
     await once(server, 'listening');
     later(() => server.close());
     expect(held(await accepted(server, server.address() as object))).toEqual(HELD);
+  });
+
+  test('asked twice: the newest call holds, on the next listening socket too', async () => {
+    const server = createServer();
+    tuneServer(server, { keepAlive: { idleMs: 1_000 }, userTimeoutMs: 12_345 });
+    const report = tuneServer(server, { keepAlive: ASKED.keepAlive! }); // leaves the user time-out as it is
+    const first = await accepted(server, await listening(server, 'tcp'));
+    expect(held(first)).toEqual(HELD);
+    first.destroy();
+    server.close();
+    await once(server, 'close');
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    later(() => server.close());
+    expect(held(await accepted(server, server.address() as object))).toEqual(HELD);
+    expect(report.read().settings.keepAliveIdleMs).toMatchObject({ inForce: 7_000, status: 'set' });
   });
 
   test('a kernel that hands nothing on: each socket as it is accepted, before anybody sees it', async () => {

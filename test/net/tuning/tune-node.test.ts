@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer, Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { emulation } from '../../../src/net/tuning/emulation.ts';
 import { TUNE_DEFAULTS } from '../../../src/net/tuning/options.ts';
 import { tuneServerWith } from '../../../src/net/tuning/tune-server.ts';
 import { tuneSocketWith } from '../../../src/net/tuning/tune-socket.ts';
@@ -120,12 +121,31 @@ describe('tuneSocket', () => {
     ['too many probes', { keepAlive: { count: 128 } }, /^keepAlive\.count .*128/],
     ['true', { keepAlive: true }, /^keepAlive must be .*true/],
     ['text', { noDelay: 'yes' }, /^noDelay must be .*"yes"/],
+    ['null', { keepAlive: null }, /^keepAlive must be .*null$/],
+    ['null', { keepAlive: { count: null } }, /^keepAlive\.count must be .*null$/],
+    ['null', { noDelay: null }, /^noDelay must be .*null$/],
     ['a misspelt option', { keepalive: false }, /^options\.keepalive /],
     ['a misspelt part', { keepAlive: { idle: 1 } }, /^keepAlive\.idle /],
   ])('refuses %s: %o, and changes nothing', async (_why, options, message) => {
     const { socket, calls } = spied((await socketPair()).accepted);
     expect(() => tuneSocketWith(undefined, socket, options as never)).toThrow(message);
     expect(calls).toEqual([]);
+  });
+
+  test('asked twice before it is connected: the newest call holds, even one from a listener', async () => {
+    const server = createServer((socket) => tame(socket));
+    const where = await listening(server, 'tcp');
+    for (const isLate of [false, true]) {
+      const { socket, calls } = spied(tame(connect({ ...where })));
+      tuneSocketWith(undefined, socket, { keepAlive: { idleMs: 1_000 }, userTimeoutMs: 5_000 });
+      const again = () => tuneSocketWith(undefined, socket, { keepAlive: { idleMs: 2_000 } });
+      if (isLate) socket.prependOnceListener('connect', again);
+      else again();
+      await once(socket, 'connect');
+      const idles = calls.filter(([name]) => name === 'setKeepAlive').map((values) => values[2]);
+      expect(idles).toEqual([1_000, 2_000]);
+      expect(emulation.limitMs(socket)).toBe(5_000); // the newest did not speak of it
+    }
   });
 
   test('a unix socket has none of it, whatever Node says when asked', async () => {
@@ -169,6 +189,29 @@ describe('tuneServer', () => {
     await once(client, 'connect');
     while (order.length < 3) await new Promise((resolve) => setImmediate(resolve));
     expect(order).toEqual(['keepalive 7000', 'host', 'late']);
+  });
+
+  test('asked twice: the newest call alone holds, and the older report claims nothing', async () => {
+    const server = createServer();
+    const older = tuneServerWith(undefined, server, { keepAlive: { idleMs: 1_000 }, userTimeoutMs: 5_000 });
+    const newer = tuneServerWith(undefined, server, { keepAlive: { idleMs: 2_000 } });
+    expect(newer.settings.keepAliveIdleMs).toMatchObject({ asked: 2_000, inForce: 2_000 });
+    expect(older.read().settings.keepAliveIdleMs).toMatchObject({ asked: 1_000, status: 'unknown' });
+    let calls: unknown[][] = [];
+    server.prependListener('connection', (socket: Socket) => {
+      calls = spied(tame(socket)).calls;
+    });
+    const where = await listening(server, 'tcp');
+    for (let round = 0; round < 2; round++) {
+      const accepting = once(server, 'connection');
+      tame(connect({ ...where }));
+      const [socket] = (await accepting) as [Socket];
+      expect(calls).toEqual([
+        ['setNoDelay', true],
+        ['setKeepAlive', true, 2_000, 30_000, 5],
+      ]);
+      expect(emulation.limitMs(socket)).toBe(5_000);
+    }
   });
 
   test('refuses before it touches the server', () => {

@@ -57,6 +57,12 @@ describe.skipIf(!isTested)(`attach: userTimeout${lacks}`, () => {
     expect(held(link.socket)).toBe(Math.ceil(link.detectionBoundMs + 20_000));
   });
 
+  test('follow ends where the kernel can count no further', async () => {
+    const link = await attached({ userTimeout: 'follow', intervalMs: 16_777_185, deadAfter: 255 });
+    expect(link.detectionBoundMs + 16_777_185).toBeGreaterThan(2 ** 32);
+    expect(held(link.socket)).toBe(2 ** 31 - 1);
+  });
+
   test('a number is honoured, shorter than our verdict or not; false and unset change nothing', async () => {
     expect(held((await attached({ userTimeout: 100 })).socket)).toBe(100);
     expect(held((await attached({ userTimeout: 999_999 })).socket)).toBe(999_999);
@@ -141,6 +147,8 @@ test('without the kernel, and where it refuses, this process watches', async () 
   const { accepted, connected } = await socketPair();
   expect(setUserTimeout(accepted, 4_321, undefined)).toBe('emulated');
   expect(emulation.limitMs(accepted)).toBe(4_321);
+  setUserTimeout(accepted, 2 ** 32 + 74, undefined);
+  expect(emulation.limitMs(accepted)).toBe(2 ** 31 - 1);
   const unix = await socketPair('unix');
   expect(setUserTimeout(unix.accepted, 1_234, kernel)).toBe('emulated');
   expect(emulation.limitMs(unix.accepted)).toBe(1_234);
