@@ -214,11 +214,14 @@ describe('the wait', () => {
   });
 
   test('an abort between the end of the wait and the connection: nothing is opened', async () => {
-    const { connect, clock, peers } = await sentAway(30_000);
+    const { connect, clock, peers, port, returns } = await sentAway(30_000);
     const controller = new AbortController();
-    const connecting = connectHeartbeat({ ...connect, signal: controller.signal });
+    const { signal } = controller;
+    const connecting = connectHeartbeat({ ...connect, signal });
+    const waited = returns.wait(`127.0.0.1:${port}`, signal);
     clock.advance(37_500);
     controller.abort(new Error('late'));
+    await expect(waited).rejects.toThrow('late');
     await expect(connecting).rejects.toThrow('late');
     await settle();
     expect(peers).toHaveLength(2);
