@@ -72,6 +72,14 @@ export function isSentAgain({ unackedBytes = 0, retransmits = 0 }: Evidence): bo
   return unackedBytes > 0 && retransmits > 0;
 }
 
+/**
+ * The peer was heard well after the last byte of ours left: the path stands. What was heard at about that time may have
+ * been the last to come through before it died.
+ */
+export function isHeardWhileStuck({ silentMs, writeProgressAgeMs = 0 }: Evidence): boolean {
+  return silentMs < writeProgressAgeMs / 2;
+}
+
 /** Bytes wait in this process, and none has left it for a whole detection time, or no question got past them. */
 export function isStuck({
   evidence: { writeProgressAgeMs, askedAgeMs },

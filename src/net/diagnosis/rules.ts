@@ -14,6 +14,7 @@ import {
   isAckedSinceLife,
   isHeardByKernel,
   isHeardLately,
+  isHeardWhileStuck,
   isOurVerdict,
   isSentAgain,
   isSilence,
@@ -145,9 +146,7 @@ export const RULES: readonly Rule[] = [
     // A user time-out also ends a connection whose bytes the peer's window does not let through.
     ...{ name: 'timeout-unread', cause: 'peer-not-reading', confidence: likely },
     holds: (findings) =>
-      findings.errorCode === 'ETIMEDOUT' &&
-      isHeardLately(findings) &&
-      findings.evidence.writeProgressAgeMs !== undefined,
+      findings.errorCode === 'ETIMEDOUT' && isHeardLately(findings) && isHeardWhileStuck(findings.evidence),
     say: say.timeoutUnread,
   },
   {

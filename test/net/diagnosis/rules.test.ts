@@ -241,6 +241,7 @@ const CASES: readonly [string, string, string, RegExp, Case][] = [
     { silentMs: 2_000, writeProgressAgeMs: 5_000 },
     { silentMs: 1_999, writeProgressAgeMs: 5_000, heard: false },
     { silentMs: 1_999 },
+    { silentMs: 1_999, writeProgressAgeMs: 3_998, queuedBytes: 9 }, // heard last when our last byte left
   ].map(
     (knows) =>
       [
