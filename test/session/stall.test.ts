@@ -305,23 +305,26 @@ describe('bounds under any stalls', () => {
           world.run(10 * intervalMs + 3000);
           cut(end, peer);
           const cutMs = world.nowMs;
+          const absences: { fromMs: number; forMs: number }[] = [];
           let atMs = cutMs;
           for (const { afterMs, forMs } of planned) {
             world.at((atMs += afterMs), () => world.stall(forMs));
+            absences.push({ fromMs: atMs, forMs });
             atMs += forMs;
           }
           world.run(120_000);
           const [dead] = end.eventsOf('dead');
           const silentMs = dead!.atMs - Math.floor(end.session.lastRxMs);
           expect(silentMs).toBeGreaterThanOrEqual(deadAfter * intervalMs);
-          const absentMs = world.lates
-            .filter((late) => late.atMs <= dead!.atMs)
-            .reduce((sum, { lagMs }) => sum + lagMs, 0);
-          // A stall a little longer than the lag that is told may begin a tick or two before a wake is due.
-          const untoldMs = 100 + 2 * world.tickMs;
-          const smallMs = planned.reduce((sum, { forMs }) => sum + (forMs < untoldMs ? forMs : 0), 0);
-          // One tick more: after an absence the deadline is rounded up to a tick once again.
-          const boundMs = worstBoundMs(world, end, cutMs) + absentMs + smallMs + world.tickMs;
+          // Whether or not a wake was late enough for it to be told: who is absent judges nobody.
+          const own = absences.filter(({ fromMs }) => fromMs <= dead!.atMs);
+          const absentMs = own.reduce(
+            (sum, { fromMs, forMs }) => sum + Math.min(forMs, dead!.atMs - fromMs),
+            0,
+          );
+          // One tick more, and one for each absence: behind it the deadline is rounded up to a tick once again.
+          const roundingMs = (own.length + 1) * world.tickMs;
+          const boundMs = worstBoundMs(world, end, cutMs) + absentMs + roundingMs;
           expect(silentMs).toBeLessThanOrEqual(boundMs);
           expect(end.eventsOf('dead')).toHaveLength(1);
         },
