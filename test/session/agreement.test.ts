@@ -162,7 +162,7 @@ describe('changing minds', () => {
     for (const end of [a, b]) expect([end.session.state, end.eventsOf('suspect')]).toEqual(['up', []]);
   });
 
-  it('from both ends at random, crossing: nobody is ever even suspect', () => {
+  it('from both ends at random, crossing: nobody is declared dead', () => {
     const seeds = sized(2_000, 60);
     for (let seed = 1; seed <= seeds; seed++) {
       const random = seededRandom(seed);
