@@ -174,6 +174,25 @@ describe('on a link', () => {
     expect(end.eventsOf('too-fast')).toHaveLength(1);
   });
 
+  it('a round trip that the peer draws out excuses no flood behind our pause for longer than ten seconds', () => {
+    const { world, end, peer } = agreed();
+    world.every(800, world.nowMs + 120_000, () => peer.say(0));
+    world.run(20_000);
+    for (let count = 0; count < 20; count++) end.session.rtt.sample(9_000); // as delayed answers would
+    expect(4 * end.session.rtt.rtoMs).toBeGreaterThan(30_000);
+    end.pause();
+    world.run(5_000);
+    end.resume();
+    world.run(9_000);
+    for (let index = 0; index < 40; index++) peer.say(0);
+    world.run(50);
+    expect(end.eventsOf('too-fast')).toEqual([]); // so long it may have been bunched by us
+    world.run(1_000);
+    for (let index = 0; index < 40; index++) peer.say(0);
+    world.run(50);
+    expect(end.eventsOf('too-fast')).toHaveLength(1);
+  });
+
   it('F64: a peer that asks because we were late by our own interval, not by its, is no offender', () => {
     const rates = { intervalMs: 100, negotiate: true, requiredMinRxMs: 2_000 };
     const { world, end, peer } = watch(rates, { rttMs: 10 });
