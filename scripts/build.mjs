@@ -42,15 +42,19 @@ const ownFloorsStayFiles = {
   },
 };
 
-/** One executable file. Optional peers stay imports: they are looked up where the user installed them. */
+/**
+ * One executable file, and beside it what single commands need, loaded when they are asked for. Optional peers stay
+ * imports: they are looked up where the user installed them.
+ */
 async function bundleCommand() {
   const { peerDependencies = {} } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  const outfile = join(scratch, 'cli', 'main.js');
+  const outdir = join(scratch, 'cli');
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: ['src/cli/main.ts'],
-    outfile,
+    outdir,
     bundle: true,
+    splitting: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
@@ -59,7 +63,6 @@ async function bundleCommand() {
     // Bundled CommonJS calls `require` for Node's own modules; an ES module has none unless we make it.
     banner: {
       js:
-        '#!/usr/bin/env node\n' +
         "import { createRequire as makeRequire } from 'node:module';\n" +
         'const require = makeRequire(import.meta.url);',
     },
@@ -67,7 +70,7 @@ async function bundleCommand() {
     metafile: true,
     logLevel: 'warning',
   });
-  await chmod(outfile, 0o755);
+  await chmod(join(outdir, 'main.js'), 0o755);
   return Object.keys(metafile.inputs);
 }
 
@@ -87,7 +90,7 @@ async function writeLicences(inputs) {
     const text = (await readFile(join(root, folder, file), 'utf8')).trim();
     parts.push(`${name} ${version} (${license})\n\n${text}\n`);
   }
-  const intro = 'dist/cli/main.js contains code of these packages.\n';
+  const intro = 'dist/cli contains code of these packages.\n';
   await writeFile(
     join(scratch, 'THIRD-PARTY-LICENSES.txt'),
     [intro, ...parts].join(`\n${'-'.repeat(70)}\n\n`),

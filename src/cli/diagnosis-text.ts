@@ -12,10 +12,13 @@ export function diagnosisLines({ cause, confidence, sentence, evidence }: Diagno
   return [
     ...(isWell ? [] : [`cause: ${cause} (${confidence})`]),
     sentence,
-    `  ${clocksText(evidence)}`,
-    `  ${kernelText(evidence)}`,
-    `  ${roundTripText(evidence)}`,
+    ...(evidence.stood ? evidenceLines(evidence) : []),
   ];
+}
+
+/** Of a connection that never stood there is nothing to tell. */
+function evidenceLines(evidence: Evidence): string[] {
+  return [`  ${clocksText(evidence)}`, `  ${kernelText(evidence)}`, `  ${roundTripText(evidence)}`];
 }
 
 function clocksText(evidence: Evidence): string {

@@ -1,17 +1,25 @@
+#!/usr/bin/env node
 /**
  * Entry of the `wirebeat` command: turns argv into one of the commands beside this file. The only place that may end
- * the process; commands set an exit code and let the event loop run empty.
+ * the process; commands set an exit code and let the event loop run empty. Only the command that is asked for is
+ * loaded, so that `decode` does not wait for a server; help and mistakes need the names of all.
  */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { addDecode } from './commands/decode.ts';
-import { addDemo } from './commands/demo.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addEncode } from './commands/encode.ts';
-import { addLoad } from './commands/load.ts';
-import { addPing } from './commands/ping.ts';
-import { addServe } from './commands/serve.ts';
 import { onOneLine, reportFailure } from './errors.ts';
+
+type AddCommand = (program: Command) => void;
+
+/** In the order of the help. */
+const COMMANDS: Record<string, () => Promise<AddCommand>> = {
+  serve: async () => (await import('./commands/serve.ts')).addServe,
+  ping: async () => (await import('./commands/ping.ts')).addPing,
+  load: async () => (await import('./commands/load.ts')).addLoad,
+  decode: async () => (await import('./commands/decode.ts')).addDecode,
+  encode: async () => (await import('./commands/encode.ts')).addEncode,
+  demo: async () => (await import('./commands/demo.ts')).addDemo,
+  doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
+};
 
 /** A command has had its say: whatever still holds the process after this long is a socket that lingers. */
 const LINGER_MS = 2_000;
@@ -31,9 +39,16 @@ const program = new Command('wirebeat')
   .configureOutput({
     outputError: (text, write) => write(`wirebeat: ${onOneLine(text.replace(/^error: /, ''))}\n`),
   });
-for (const add of [addServe, addPing, addLoad, addDecode, addEncode, addDemo, addDoctor]) add(program);
+
+/** Those that the command line cannot do without. */
+function wantedCommands(first = ''): string[] {
+  if (first === '--version' || first === '-V') return [];
+  return Object.hasOwn(COMMANDS, first) ? [first] : Object.keys(COMMANDS);
+}
 
 try {
+  const wanted = wantedCommands(process.argv[2]);
+  for (const add of await Promise.all(wanted.map((name) => COMMANDS[name]!()))) add(program);
   await program.parseAsync(process.argv);
 } catch (error) {
   process.exitCode = reportFailure(error);

@@ -2,12 +2,18 @@
  * Do the settings of a link fit each other, the kernel's keepalive, the path and the peer? The one place that knows:
  * `sessionPolicy` throws the errors, commands print the warnings.
  *
- * Expects values that are each within their own range (`sessionPolicy` checks that). Pure; O(1). An error means that
- * the settings contradict each other or cannot work; a warning, that they do something other than they seem to.
+ * Expects values that are each within their own range (`sessionPolicy` checks that). Pure; O(1). An error is a
+ * conflict: a setting cannot work, or another one, the kernel, the path or a peer puts it out of force. A warning: they
+ * do something other than they seem to.
  */
 import { knownKeys, numberIn, oneOf } from '../base/assert.ts';
 import { typeError } from '../base/errors.ts';
-import { type KeepAliveTimes, keepAliveGivesUpMs, keepAliveProblem } from './kernel-patience.ts';
+import {
+  type KeepAliveAsked,
+  type KeepAliveTimes,
+  keepAliveGivesUpMs,
+  keepAliveProblem,
+} from './kernel-patience.ts';
 import { MAX_DETECTION_MS } from './negotiation.ts';
 import { INITIAL_RTO_MS } from './rtt.ts';
 
@@ -28,8 +34,8 @@ export interface CoherenceInput {
   readonly probeEveryMs?: number;
   readonly probeLimitMs?: number;
   readonly firstLifeMs?: number;
-  /** The kernel's keepalive on this socket; false: off. */
-  readonly keepAlive?: false | KeepAliveTimes;
+  /** The kernel's keepalive on this socket; false: off. An unset count contradicts no user time-out. */
+  readonly keepAlive?: false | KeepAliveAsked;
   /** The kernel's patience with unacknowledged data (TCP_USER_TIMEOUT); false: its own, a quarter of an hour. */
   readonly userTimeoutMs?: false | number;
   /** Who keeps it; a process that does it in the kernel's place leaves keepalive as it is. Default kernel. */
@@ -38,6 +44,8 @@ export interface CoherenceInput {
   readonly pathIdleLimitMs?: number;
   /** The shortest interval the server is willing to receive (its REQUIRED_MIN_RX). */
   readonly serverMinimumMs?: number;
+  /** The longest detection time that peers agree to. Unset: the usual one, a warning only. */
+  readonly peerMaximumMs?: number;
 }
 
 export interface Finding {
@@ -132,11 +140,13 @@ const RULES: readonly Rule[] = [
     return finding('warning', 'no-time-to-refute', 'suspectAfter', rest);
   },
 
-  ({ deadAfter, intervalMs }) => {
+  ({ deadAfter, intervalMs, peerMaximumMs }) => {
     const deadMs = deadAfter * intervalMs;
-    if (deadMs <= MAX_DETECTION_MS) return undefined;
-    const rest = `${intervalMs} x deadAfter ${deadAfter} is ${deadMs} ms: peers refuse more than ${MAX_DETECTION_MS}`;
-    return finding('warning', 'detection-too-long', 'intervalMs', rest);
+    const mostMs = peerMaximumMs ?? MAX_DETECTION_MS;
+    if (deadMs <= mostMs) return undefined;
+    const rest = `${intervalMs} x deadAfter ${deadAfter} is ${deadMs} ms: peers that negotiate refuse more than ${mostMs}`;
+    const severity = peerMaximumMs === undefined ? 'warning' : 'error';
+    return finding(severity, 'detection-too-long', 'intervalMs', rest);
   },
 
   ({ firstLifeMs = Infinity }) =>
@@ -166,18 +176,14 @@ const RULES: readonly Rule[] = [
         )
       : undefined,
 
-  ({ keepAlive = false, userTimeoutMs = false, userTimeoutBy = 'kernel', deadAfter, intervalMs }) => {
-    if (keepAlive === false || (userTimeoutMs !== false && userTimeoutBy === 'kernel')) return undefined;
+  // Our next beat puts data in flight, and then keepalive asks nothing: it must be done before.
+  ({ keepAlive = false, userTimeoutMs = false, userTimeoutBy = 'kernel', intervalMs }) => {
+    if (!isTaken(keepAlive) || (userTimeoutMs !== false && userTimeoutBy === 'kernel')) return undefined;
     const kernelMs = keepAliveGivesUpMs(keepAlive);
-    const deadMs = deadAfter * intervalMs;
-    if (kernelMs >= deadMs) return undefined;
+    if (kernelMs >= intervalMs) return undefined;
     const sum = `${keepAlive.idleMs} + ${keepAlive.intervalMs} x ${keepAlive.count} = ${kernelMs} ms`;
-    return finding(
-      'warning',
-      'kernel-first',
-      'keepAlive',
-      `gives up after ${sum}, before our verdict at ${deadMs}`,
-    );
+    const rest = `gives up after ${sum}, before our next beat at ${intervalMs}: the kernel decides`;
+    return finding('warning', 'kernel-first', 'keepAlive', rest);
   },
 
   ({ userTimeoutMs = false, userTimeoutBy = 'kernel', deadAfter, intervalMs }) => {
@@ -190,24 +196,29 @@ const RULES: readonly Rule[] = [
   },
 
   ({ keepAlive = false, userTimeoutMs = false, userTimeoutBy = 'kernel' }) => {
-    if (keepAlive === false || !userTimeoutMs || userTimeoutBy === 'process') return undefined;
+    if (!isTaken(keepAlive) || !userTimeoutMs || userTimeoutBy === 'process') return undefined;
     const [withMs, withoutMs] = [keepAliveGivesUpMs(keepAlive, userTimeoutMs), keepAliveGivesUpMs(keepAlive)];
     if (withMs === withoutMs) return undefined;
-    const rest = `${userTimeoutMs} takes the place of keepAlive.count ${keepAlive.count}`;
-    const outcome = `${rest}: idle connections are given up after ${withMs} ms, not ${withoutMs}`;
-    return finding('warning', 'user-timeout-replaces-count', 'userTimeoutMs', outcome);
+    const rest = `${userTimeoutMs} takes the place of keepAlive.count ${keepAlive.count}, which is to be left out`;
+    const message = `${rest}: a connection that sends nothing is given up after ${withMs} ms, not ${withoutMs}`;
+    return finding('error', 'user-timeout-replaces-count', 'userTimeoutMs', message);
   },
 
   ({ serverMinimumMs = 0, intervalMs }) =>
     intervalMs >= serverMinimumMs
       ? undefined
       : finding(
-          'warning',
+          'error',
           'server-minimum',
           'intervalMs',
           `${intervalMs} is below what the server takes, ${serverMinimumMs} ms`,
         ),
 ];
+
+/** A keepalive that the kernel would do as it is told, all of it. */
+function isTaken(keepAlive: CoherenceInput['keepAlive']): keepAlive is KeepAliveTimes {
+  return keepAlive ? keepAlive.count !== undefined && keepAliveProblem(keepAlive) === undefined : false;
+}
 
 /** Beats keep a flow known: one of them may be lost and the next must still come in time. */
 function pathRule({ intervalMs, pathIdleLimitMs }: CoherenceInput): Finding | undefined {
@@ -233,6 +244,7 @@ const KINDS = {
   firstLifeMs: 'may',
   pathIdleLimitMs: 'may',
   serverMinimumMs: 'may',
+  peerMaximumMs: 'may',
   keepAlive: 'by hand',
   userTimeoutMs: 'by hand',
   userTimeoutBy: 'by hand',
@@ -265,8 +277,9 @@ function checkInput(given: CoherenceInput): void {
   if (typeof keepAlive !== 'object' || keepAlive === null) {
     throw typeError('keepAlive', 'false or an object', keepAlive);
   }
-  for (const name of ['idleMs', 'intervalMs', 'count'] as const) {
-    numberIn(`keepAlive.${name}`, keepAlive[name], 0, Infinity);
+  const { idleMs, intervalMs, count = 1 } = keepAlive;
+  for (const [name, value] of Object.entries({ idleMs, intervalMs, count })) {
+    numberIn(`keepAlive.${name}`, value, 0, Infinity);
   }
 }
 

@@ -9,6 +9,9 @@ export interface KeepAliveTimes {
   readonly count: number;
 }
 
+/** The same with the count left open. */
+export type KeepAliveAsked = Omit<KeepAliveTimes, 'count'> & Partial<KeepAliveTimes>;
+
 /** The kernel's word for a number of seconds ends at 32 767. */
 export const MAX_KEEPALIVE_MS = 32_767_000;
 
@@ -21,7 +24,7 @@ export function keepAliveGivesUpMs(keepAlive: KeepAliveTimes, userTimeoutMs: num
 }
 
 /** Why the kernel would not do what these values say; undefined: it does. */
-export function keepAliveProblem({ idleMs, intervalMs }: KeepAliveTimes): string | undefined {
+export function keepAliveProblem({ idleMs, intervalMs }: KeepAliveAsked): string | undefined {
   for (const [name, ms] of [
     ['keepAlive.idleMs', idleMs],
     ['keepAlive.intervalMs', intervalMs],

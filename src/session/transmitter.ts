@@ -2,8 +2,9 @@
  * The sending side of a session: own sequence numbers and wire clock, the duty to be heard within every interval,
  * and answers. Knows nothing of verdicts.
  *
- * Duty: at lastTx + txInterval x U(0.75, 1) something goes out, so the gap between our sends never exceeds the
- * interval whatever the RTT, and a link with traffic sends almost nothing. A frame that cannot go out when due is
+ * Duty: at lastTx + txInterval x U(0.75, 1) something goes out, after an answer at the late end of that, so the gap
+ * between our sends never exceeds the interval whatever the RTT, a link with traffic sends almost nothing, and who is
+ * asked often enough only answers. A frame that cannot go out when due is
  * skipped, takes no number, and is owed again as soon as the outbound side is free.
  */
 import type { Random } from '../base/random.ts';
@@ -20,6 +21,8 @@ import type { SessionStats } from './stats.ts';
 /** Spread of the send gap below one interval; narrower when a single miss already means death. */
 const JITTER = 0.25;
 const JITTER_SINGLE_MISS = 0.15;
+/** A question owed within so many intervals is asked in place of the peer's next one: later it would come between two. */
+const OWN_TURN_INTERVALS = 1.75;
 /** A process that runs this late tells its peers, in place of a BEAT. */
 const TOLD_LAG_MS = 100;
 
@@ -33,6 +36,7 @@ export class Transmitter {
   isHeld = true;
 
   readonly #tickMs: number;
+  readonly #asksAlways: boolean;
   readonly #limits: Limits;
   readonly #port: SessionPort;
   readonly #random: Random;
@@ -59,6 +63,7 @@ export class Transmitter {
     stats: SessionStats,
   ) {
     this.#tickMs = policy.tickMs;
+    this.#asksAlways = policy.ask === 'always';
     this.#limits = limits;
     this.#port = port;
     this.#random = random;
@@ -206,11 +211,15 @@ export class Transmitter {
     }
     this.recorder?.record('frame-out', flags, nowMs);
     this.#stats.pongsSent++;
-    this.#noteSent(nowMs, false);
+    this.#noteSent(nowMs, this.#gapAfterAnswerMs(nowMs));
     return true;
   }
 
-  /** Put a frame of our own on the wire; it takes the next number only when it really goes out. */
+  /**
+   * Put a frame of our own on the wire; it takes the next number only when it really goes out. `keepsOwed`: the beat
+   * owed before stays owed, for what follows soon on every accept (parameter groups and the answers to them) and
+   * would bring a mass of links into step.
+   */
   #put(flags: number, word: number, nowMs: number, keepsOwed = false): boolean {
     const seq = this.#nextSeq >>> 0;
     const result = this.#port.send(this.degraded ? flags | Flag.Degraded : flags, seq, word);
@@ -226,19 +235,25 @@ export class Transmitter {
     this.#owesLevel = false;
     const isPing = (flags & (Flag.AckRequest | Flag.Probe)) === Flag.AckRequest; // a probe has a slot of its own
     this.#questions.sent(seq, isPing, result === Sent.InKernel, nowMs);
-    this.#noteSent(nowMs, keepsOwed);
+    const owedMs = this.lastTxMs + this.#gapMs;
+    this.#noteSent(nowMs, keepsOwed ? owedMs - Math.floor(nowMs) : this.#nextGapMs());
     return true;
   }
 
-  /**
-   * A frame left. `keepsOwed`: the beat owed before stays owed, for what follows soon on every accept (parameter
-   * groups and the answers to them) and would bring a mass of links into step.
-   */
-  #noteSent(nowMs: number, keepsOwed: boolean): void {
-    const owedMs = this.lastTxMs + this.#gapMs;
+  #noteSent(nowMs: number, gapMs: number): void {
     this.#stats.framesSent++;
     this.lastTxMs = Math.floor(nowMs);
-    this.#gapMs = keepsOwed ? owedMs - this.lastTxMs : this.#nextGapMs();
+    this.#gapMs = gapMs;
+  }
+
+  /**
+   * Who asks spreads its questions, and the next one shall find us silent, not just after a beat nobody needed. But an
+   * own question that is owed before long takes the place of the peer's next one.
+   */
+  #gapAfterAnswerMs(nowMs: number): number {
+    if (this.#questions.outstanding > 0) return this.#nextGapMs(); // both asked: chance decides who is first next time
+    const soonMs = nowMs + OWN_TURN_INTERVALS * this.#limits.txIntervalMs;
+    return this.#gapAtMs(this.#asksAlways || this.#questions.askAtMs < soonMs ? 0 : 1);
   }
 
   #nextGapMs(): number {

@@ -1,13 +1,13 @@
 /**
- * Runs the command as a user would, in a process of its own. It is bundled once per test file, as for the published
- * package: a start then costs a tenth of what it costs to compile on the fly, and what is tested is what is shipped.
+ * Runs the command as a user would, in a process of its own. It is bundled once, as for the published package: a start
+ * then costs a tenth of what it costs to compile on the fly, and what is tested is what is shipped.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type OutputFile } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** A command that ends by itself has long done so, even on a busy machine. */
@@ -65,6 +65,27 @@ export class Running {
   }
 }
 
+/** The files of the command; the same for all test files that share a process. */
+let bundled: Promise<OutputFile[]> | undefined;
+
+async function bundle(): Promise<OutputFile[]> {
+  const require =
+    "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['src/cli/main.ts'],
+    outdir: 'dist/cli',
+    write: false,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    banner: { js: require },
+    logLevel: 'error',
+  });
+  return outputFiles;
+}
+
 export class CommandUnderTest {
   readonly folder = mkdtempSync(join(tmpdir(), 'wirebeat-cli-'));
   readonly #running = new Set<Running>();
@@ -74,20 +95,12 @@ export class CommandUnderTest {
   }
 
   async build(): Promise<void> {
+    bundled ??= bundle();
     mkdirSync(join(this.folder, 'dist', 'cli'), { recursive: true });
     copyFileSync(join(ROOT, 'package.json'), join(this.folder, 'package.json'));
-    const require =
-      "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
-    await build({
-      absWorkingDir: ROOT,
-      entryPoints: ['src/cli/main.ts'],
-      outfile: this.script,
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      banner: { js: require },
-      logLevel: 'error',
-    });
+    for (const { path, contents } of await bundled) {
+      writeFileSync(join(this.folder, 'dist', 'cli', basename(path)), contents);
+    }
   }
 
   start(args: readonly string[], options: SpawnOptions = {}, limitMs = LIMIT_MS): Running {

@@ -17,6 +17,7 @@ const HUNG: Diagnosis = {
   sentence: "The peer's process hangs.",
   evidence: {
     source: 'tcp-info',
+    stood: true,
     kernelAgeMs: 0,
     silentMs: 1_500,
     quietMs: 100,
@@ -68,6 +69,14 @@ describe('a diagnosis as text', () => {
     expect(lines.slice(3)).toEqual([
       '  kernel: not asked (needs Linux; at once with the package koffi)',
       '  round trip: 0.400 ms to the process',
+    ]);
+  });
+
+  test('of a connection that never stood there is no evidence to tell', () => {
+    const evidence = { ...HUNG.evidence, stood: false };
+    expect(diagnosisLines({ ...HUNG, cause: 'peer-unreachable', evidence })).toEqual([
+      'cause: peer-unreachable (certain)',
+      "The peer's process hangs.",
     ]);
   });
 
@@ -151,7 +160,9 @@ describe.concurrent('commands', () => {
     const { port } = free.address() as AddressInfo;
     await new Promise((resolve) => free.close(resolve));
     const { stdout } = await command.run(['ping', `127.0.0.1:${port}`, '-c', '1', '--diagnose']);
-    expect(stdout).toMatch(/^cause: peer-unreachable \(certain\)\nThe host is there, but nothing listens/m);
+    expect(stdout).toMatch(
+      /\ncause: peer-unreachable \(certain\)\nThe host is there, but nothing listens .*\.\n$/,
+    );
   });
 
   test('serve logs cause and sentence of each link that fails, and no sentence for one that leaves', async () => {

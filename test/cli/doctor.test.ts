@@ -33,8 +33,8 @@ describe.concurrent('doctor', () => {
     const { code, said, of } = await doctor('');
     expect(code).toBe(0);
     expect(said.map(({ type }) => type).filter((type) => type !== 'missing')).toEqual([
-      ...['environment', 'settings', 'failure', 'failure', 'failure'],
-      ...['path', 'path', 'path', 'path', 'summary'],
+      ...['environment', 'settings', 'failure', 'failure', 'failure', 'without-heartbeats'],
+      ...['path', 'path', 'path', 'path', 'code', 'code', 'code', 'summary'],
     ]);
     expect(of('failure').map(({ failure }) => failure)).toEqual(['idle', 'dataInFlight', 'hung']);
     expect(of('failure')[2]).toMatchObject({ kernel: { ms: null }, foundBy: 'verdict', withinMs: 45_010 });
@@ -49,7 +49,7 @@ describe.concurrent('doctor', () => {
       const { of, said } = await doctor('--user-timeout 90s', env);
       expect(of('environment')[0]).toMatchObject({ native: false, absence: expect.stringMatching(absence) });
       expect(of('missing')[0]?.message).toMatch(absence);
-      expect(of('missing').at(-1)?.message).toMatch(/^userTimeoutMs 90000: kept by this process/);
+      expect(of('missing').at(-1)?.message).toMatch(/^--user-timeout 90000: kept by this process/);
       expect(said.at(-1)?.missing).toBe(of('missing').length);
     }
   });
@@ -81,12 +81,15 @@ describe.concurrent('doctor', () => {
   test.each([
     ['--path 20s', 0, ['path-idle-limit']],
     ['--path 15s', 1, ['path-forgets']],
-    ['-i 6m --path balancer-350 --dead-after 1', 1, ['path-forgets']],
+    ['-i 4m --path 3m --dead-after 1', 1, ['path-forgets']],
     ['--keepalive-idle 500ms', 1, ['keepalive-seconds']],
     ['--keepalive-interval 0', 1, ['keepalive-seconds']],
     ['--user-timeout 0', 1, ['user-timeout-zero']],
     ['--user-timeout 30s', 0, ['user-timeout-first']],
-    ['--server-min 20s', 0, ['server-minimum']],
+    ['--server-min 15s', 0, []],
+    ['--server-min 16s', 1, ['server-minimum']],
+    ['-i 100s', 0, []],
+    ['-i 101s', 1, ['detection-too-long']],
   ])('%s: exit %i, %j', async (flags, exit, expected) => {
     const { code, codes, said, of } = await doctor(flags);
     expect(codes).toEqual(expect.arrayContaining(expected));
@@ -99,7 +102,62 @@ describe.concurrent('doctor', () => {
   test('a finding names the flag to change', async () => {
     const { stdout } = await command.run(['doctor', '--keepalive-idle', '500ms']);
     expect(stdout).toMatch(
-      /\nerror: keepAlive\.idleMs must be whole seconds .* \(--keepalive-idle, keepalive-seconds\)\n/,
+      /\nerror: --keepalive-idle must be whole seconds .*, got 500 \(keepalive-seconds\)\n/,
+    );
+  });
+
+  test.each([
+    ['--keepalive-idle 0', /0 does not switch it off, --no-keepalive does/],
+    ['--keepalive-interval 0', /error: --keepalive-interval must be .*--no-keepalive does/],
+    ['--user-timeout 0', /error: --user-timeout 0 is the kernel's own rule, not none: say off, or follow/],
+    ['--user-timeout 30s', /warning: --user-timeout 30000 is below --dead-after 3 \+ 1 intervals/],
+    ['-i 101s', /error: --interval 101000 x --dead-after 3 is 303000 ms/],
+    [
+      '-i 20s --keepalive-idle 1s',
+      /--keepalive-\* gives up after 1000 \+ \d+ x \d+ = \d+ ms, before our next beat|0 warnings/,
+    ],
+  ])('%s: advice in the words of the command', async (flags, advice) => {
+    const { stdout } = await command.run(['doctor', ...flags.split(' ')]);
+    expect(stdout).toMatch(advice);
+    const told = stdout.split('\n').filter((line) => /^(error|warning|missing)/.test(line));
+    expect(told.join('\n')).not.toMatch(/keepAlive|userTimeoutMs|intervalMs|deadAfter|\bfalse\b/);
+  });
+
+  test('what cannot be a user time-out is answered with what can', async () => {
+    const { code, stderr } = await command.run(['doctor', '--user-timeout', 'false']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('Expected follow, off or a duration.');
+  });
+
+  test('says where the settings go, in code that can be run, unless they conflict', async () => {
+    const flags = '--preset lan --keepalive-idle 60s --keepalive-count 4';
+    const { of } = await doctor(flags);
+    expect(of('code').map(({ code }) => code)).toEqual([
+      'hub.attach(socket, { intervalMs: 10000, deadAfter: 3, userTimeout: false })',
+      'tuneSocket(link.socket, { keepAlive: { idleMs: 60000, intervalMs: 30000, count: 4 } })',
+      'tuneServer(server, { keepAlive: { idleMs: 60000, intervalMs: 30000, count: 4 } })',
+    ]);
+    const followed = await doctor('--preset lan --user-timeout follow');
+    expect(followed.of('code').map(({ code }) => code)).toEqual([
+      "hub.attach(socket, { intervalMs: 10000, deadAfter: 3, userTimeout: 'follow' })",
+      'tuneSocket(link.socket, { keepAlive: { idleMs: 300000, intervalMs: 30000 } })',
+      'tuneServer(server, { keepAlive: { idleMs: 300000, intervalMs: 30000 }, userTimeoutMs: 48010 })',
+    ]);
+    const without = await doctor('--no-keepalive --user-timeout off');
+    expect(without.of('code').map(({ code }) => code)).toEqual([
+      'hub.attach(socket, { intervalMs: 15000, deadAfter: 3, userTimeout: false })',
+      'tuneServer(server, { keepAlive: false, userTimeoutMs: false })',
+    ]);
+    expect((await doctor('--user-timeout 0')).of('code')).toEqual([]);
+  });
+
+  test('a connection without heartbeats beside the link', async () => {
+    const { stdout } = await command.run(['doctor', '--user-timeout', '30s']);
+    expect(stdout).toMatch(
+      /\n {2}kernel +15\.41 min to 15\.66 min .*from our next beat on \(within 15000 ms\)/,
+    );
+    expect(stdout).toMatch(
+      /\nthe same without heartbeats: found by nobody but the kernel\n {2}kernel +\d+ s .*only while we send nothing\n/,
     );
   });
 

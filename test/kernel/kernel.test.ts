@@ -1,6 +1,6 @@
 /** The parts of the kernel lab that need no root: its command line, its verdicts, its table, what it cleans up. */
 import { describe, expect, test } from 'vitest';
-import { labArguments } from './arguments.ts';
+import { labArguments, labHelp } from './arguments.ts';
 import { namespaceName, orphans } from './leftovers.ts';
 import { crashed, judged, type Outcome, SLACK_MS } from './outcome.ts';
 import { inParallel } from './pool.ts';
@@ -19,6 +19,7 @@ describe('the command line', () => {
       only: [],
       json: false,
       withoutNative: false,
+      help: false,
     });
   });
 
@@ -30,7 +31,17 @@ describe('the command line', () => {
       only: ['reset', 'icmp', 'stopped'],
       json: true,
       withoutNative: true,
+      help: false,
     });
+  });
+
+  test('helps: every option and every scenario by name', () => {
+    for (const line of ['--help', '-h']) expect(labArguments([line], NAMES).help).toBe(true);
+    const help = labHelp(NAMES);
+    for (const option of ['runs', 'only', 'parallel', 'without-native', 'json', 'help']) {
+      expect(help).toMatch(new RegExp(`^ .*--${option}\\b`, 'm'));
+    }
+    for (const name of NAMES) expect(help).toContain(`\n  ${name}\n`);
   });
 
   test.each([
@@ -136,12 +147,14 @@ describe('the table', () => {
   });
 
   test('has one row per scenario: its slowest run, all that was found, how many were right', () => {
-    const lines = resultTable([
-      outcome({}),
+    const outcomes = [
       outcome({ scenario: 'goaway', what: 'bye', expected: 'left', found: 'left', note: '' }),
+      outcome({}),
       outcome({ tookMs: 300 }),
       outcome({ tookMs: 200, found: 'link-dead', note: '', wrong: 'found link-dead' }),
-    ]).split('\n');
+    ];
+    // In the order of the scenarios, whichever ended first.
+    const lines = resultTable(outcomes, ['icmp', 'reset', 'goaway']).split('\n');
     expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
       ['scenario', 'what happens', 'expected', 'found', 'ms', 'bound', 'right', 'note'],
       [

@@ -3,14 +3,13 @@
  * network namespaces; the faults are the packet filter's, signals, a load balancer, an address translator. Prints a
  * table and `N passed, N failed`; exit status 1 when a cause was wrong or late, or with WIREBEAT_REQUIRE_ALL=1 when
  * the lab cannot run here, 2 for arguments that are none.
- * `--runs N` each scenario so often, `--only NAME,NAME`, `--parallel N` at a time (4), `--json` one object per run,
- * `--without-native` as if no native calls were possible.
+ * `--help` tells the options.
  *
  * Whatever it makes carries its process id and is removed at the end, on a signal too; what a killed run left
  * behind is removed at the next start.
  */
 import { nativeSockets } from '../../src/net/native/native.ts';
-import { type LabArguments, labArguments } from './arguments.ts';
+import { type LabArguments, labArguments, labHelp } from './arguments.ts';
 import { type Bundle, bundlePrograms } from './bundle.ts';
 import { removeOrphans } from './leftovers.ts';
 import { crashed, judged, type Outcome } from './outcome.ts';
@@ -21,12 +20,11 @@ import { SCENARIOS } from './scenarios/index.ts';
 import { Stage, type Tools } from './stage.ts';
 import { resultTable, story } from './table.ts';
 
+const NAMES = SCENARIOS.map(({ name }) => name);
+
 function understood(): LabArguments {
   try {
-    return labArguments(
-      process.argv.slice(2),
-      SCENARIOS.map(({ name }) => name),
-    );
+    return labArguments(process.argv.slice(2), NAMES);
   } catch (error) {
     console.error((error as Error).message);
     process.exit(2);
@@ -34,6 +32,10 @@ function understood(): LabArguments {
 }
 
 const options = understood();
+if (options.help) {
+  console.log(labHelp(NAMES));
+  process.exit(0);
+}
 const stages = new Set<Stage>();
 const outcomes: Outcome[] = [];
 let bundling: Promise<Bundle> | undefined;
@@ -83,7 +85,7 @@ async function runLab({ iptables }: Facts): Promise<void> {
     await bundle.remove();
   }
   if (isOver) return;
-  if (!options.json) console.log(resultTable(outcomes));
+  if (!options.json) console.log(resultTable(outcomes, NAMES));
   summarise(failures());
   process.exitCode = failures() > 0 ? 1 : 0;
 }

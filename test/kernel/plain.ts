@@ -20,7 +20,7 @@ let code: string | undefined;
 
 socket.on('connect', () => {
   say('connected');
-  say('tuned', { report: tuneSocket(socket, tune), explained: explainTuning(tune) });
+  say('tuned', { report: tuneSocket(socket, tune), explained: explainTuning(tune) }); // no heartbeats: `idleWithoutBeats`
 });
 socket.on('error', (error: NodeJS.ErrnoException) => {
   code = error.code;

@@ -5,23 +5,26 @@ import type { Outcome } from './outcome.ts';
 
 const HEAD = ['scenario', 'what happens', 'expected', 'found', 'ms', 'bound', 'right', 'note'];
 
-export function resultTable(outcomes: readonly Outcome[]): string {
-  const names = [...new Set(outcomes.map(({ scenario }) => scenario))];
-  const rows = names.map((name) => {
-    const own = outcomes.filter(({ scenario }) => scenario === name);
-    const slowest = own.reduce((worst, one) => (spareMs(one) < spareMs(worst) ? one : worst));
-    const right = own.filter(({ wrong }) => wrong === undefined).length;
-    return [
-      name,
-      slowest.what,
-      slowest.expected,
-      [...new Set(own.map(({ found }) => found))].join('|'),
-      String(slowest.tookMs),
-      String(slowest.boundMs),
-      `${right}/${own.length}`,
-      [...new Set(own.map(({ note }) => note))].filter((note) => note !== '').join('|'),
-    ];
-  });
+/** `order`: all names, as the rows shall come. */
+export function resultTable(outcomes: readonly Outcome[], order: readonly string[]): string {
+  const ran = new Set(outcomes.map(({ scenario }) => scenario));
+  const rows = order
+    .filter((name) => ran.has(name))
+    .map((name) => {
+      const own = outcomes.filter(({ scenario }) => scenario === name);
+      const slowest = own.reduce((worst, one) => (spareMs(one) < spareMs(worst) ? one : worst));
+      const right = own.filter(({ wrong }) => wrong === undefined).length;
+      return [
+        name,
+        slowest.what,
+        slowest.expected,
+        [...new Set(own.map(({ found }) => found))].join('|'),
+        String(slowest.tookMs),
+        String(slowest.boundMs),
+        `${right}/${own.length}`,
+        [...new Set(own.map(({ note }) => note))].filter((note) => note !== '').join('|'),
+      ];
+    });
   return renderTable([HEAD, ...rows]);
 }
 

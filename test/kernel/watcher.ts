@@ -4,13 +4,17 @@
  */
 import { type ConnectOptions, connectHeartbeat } from '../../src/client/connect.ts';
 import { HeartbeatHub } from '../../src/net/hub.ts';
+import { explainTuning, type TuneOptions, tuneSocket } from '../../src/net/index.ts';
 import type { Link } from '../../src/net/types.ts';
 import { lengthPrefixedFrame, lengthPrefixedFrameLength } from '../../src/server/length-prefix.ts';
+import { pickSessionOptions, sessionPolicy } from '../../src/session/policy.ts';
 import { blockLoop, obey, programOptions, say } from './program.ts';
 
 export interface WatcherOptions extends ConnectOptions {
   /** Share the connection with the echo server's host protocol, so that `write BYTES` has somewhere to go. */
   isMixed?: boolean;
+  /** Keepalive of the link's socket; off when unset. */
+  keepAlive?: TuneOptions['keepAlive'];
 }
 
 const EVENTS = [
@@ -26,7 +30,7 @@ const EVENTS = [
   'self-late',
 ] as const;
 
-const { isMixed, ...options } = programOptions<WatcherOptions>();
+const { isMixed, keepAlive = false, ...options } = programOptions<WatcherOptions>();
 const hub = new HeartbeatHub();
 
 function promises(link: Link) {
@@ -57,6 +61,10 @@ try {
     ...(isMixed && { protocol: { frameLength: lengthPrefixedFrameLength, onFrame() {} } }),
   });
   say('connected');
+  if (keepAlive !== false) tuneSocket(link.socket, { keepAlive });
+  const { intervalMs, deadAfter } = sessionPolicy(pickSessionOptions(options));
+  const userTimeoutMs = options.userTimeout ?? false;
+  say('explained', explainTuning({ intervalMs, deadAfter, keepAlive, userTimeoutMs }));
 } catch (error) {
   say('failed', { message: (error as Error).message });
 }

@@ -5,14 +5,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Link } from '../../src/net/types.ts';
 import { HubLog } from '../support/hub-log.ts';
+import { programFrom, removePrograms } from '../support/programs.ts';
 import { sized } from '../support/sizes.ts';
 import { closeAll, eventually, later, tame } from '../support/sockets.ts';
 
 afterEach(closeAll);
+afterAll(removePrograms);
 
 const INTERVAL_MS = 300;
 const DEAD_AFTER = 3;
@@ -26,8 +27,8 @@ function block(ms: number): void {
 }
 
 async function responders(): Promise<{ port: number; kill: () => void }> {
-  const script = fileURLToPath(new URL('../support/responders.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const script = await programFrom('test/support/responders.ts');
+  const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
   later(() => child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return { port: Number(line.toString()), kill: () => child.kill('SIGUSR2') };

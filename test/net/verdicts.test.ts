@@ -4,18 +4,19 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { AttachOptions, Link } from '../../src/net/types.ts';
 import { lengthPrefixedFrame } from '../../src/server/length-prefix.ts';
 import { Flag } from '../../src/wire/constants.ts';
 import { recordingHost } from '../support/hosts.ts';
 import { HubLog } from '../support/hub-log.ts';
 import { ManualTime, settle } from '../support/manual-time.ts';
+import { programFrom, removePrograms } from '../support/programs.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { closeAll, eventually, type Kind, later, socketPair } from '../support/sockets.ts';
 
 afterEach(closeAll);
+afterAll(removePrograms);
 
 const TICK_MS = 10;
 const OPTIONS: AttachOptions = { intervalMs: 1_000, firstPhase: 0 };
@@ -224,10 +225,8 @@ describe('teardown', () => {
   });
 
   test('F26: a process whose links have ended exits by itself, also with its hub open', async () => {
-    const script = fileURLToPath(new URL('../support/exits-by-itself.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const script = await programFrom('test/support/exits-by-itself.ts');
+    const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
     later(() => child.kill());
     const out: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));

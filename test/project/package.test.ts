@@ -135,7 +135,8 @@ describe('the manifest', () => {
   });
 
   test('every bundled package has its licence in the list', () => {
-    const bundle = readFileSync(join(ROOT, 'dist/cli/main.js'), 'utf8');
+    const parts = packed.filter((path) => /^dist\/cli\/.+\.js$/.test(path));
+    const bundle = parts.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');
     const licences = readFileSync(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
     const names = new Set(
       [...bundle.matchAll(/^\/\/ .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)].map((m) => m[1]!),

@@ -10,6 +10,8 @@ import {
 
 const SOUND: CoherenceInput = { intervalMs: 15_000, deadAfter: 3, suspectAfter: 2 };
 const keepAlive = { idleMs: 15_000, intervalMs: 5_000, count: 6 };
+/** Done when our next beat is due. */
+const BEFORE_BEAT = { idleMs: 10_000, intervalMs: 1_000, count: 5 };
 
 /** Severity, code, option, settings at the limit, settings one past it, numbers the message must hold. */
 const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<CoherenceInput>, string[]][] = [
@@ -81,6 +83,14 @@ const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<Cohere
     ['100001', '300003', '300000'],
   ],
   [
+    'error',
+    'detection-too-long',
+    'intervalMs',
+    { peerMaximumMs: 45_000 },
+    { peerMaximumMs: 44_999 },
+    ['is 45000 ms', '44999'],
+  ],
+  [
     'warning',
     'first-life-short',
     'firstLifeMs',
@@ -92,9 +102,9 @@ const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<Cohere
     'warning',
     'kernel-first',
     'keepAlive',
-    { keepAlive },
-    { keepAlive: { ...keepAlive, idleMs: 14_000 } },
-    ['14000 + 5000 x 6 = 44000 ms', '45000'],
+    { keepAlive: BEFORE_BEAT },
+    { keepAlive: { ...BEFORE_BEAT, idleMs: 9_000 } },
+    ['9000 + 1000 x 5 = 14000 ms', 'beat at 15000', 'the kernel decides'],
   ],
   [
     'error',
@@ -137,15 +147,15 @@ const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<Cohere
     ['59999', '(60000)', 'the kernel decides'],
   ],
   [
-    'warning',
+    'error',
     'user-timeout-replaces-count',
     'userTimeoutMs',
     { userTimeoutMs: 65_000, keepAlive: { idleMs: 50_000, intervalMs: 5_000, count: 3 } },
     { userTimeoutMs: 65_001, keepAlive: { idleMs: 50_000, intervalMs: 5_000, count: 3 } },
-    ['65001', 'keepAlive.count 3', 'after 70000 ms, not 65000'],
+    ['65001', 'keepAlive.count 3', 'left out', 'after 70000 ms, not 65000'],
   ],
   [
-    'warning',
+    'error',
     'server-minimum',
     'intervalMs',
     { serverMinimumMs: 15_000 },
@@ -178,6 +188,23 @@ describe('coherence', () => {
         serverMinimumMs: 0,
       }),
     ).toEqual([]);
+  });
+
+  it('F23: a keepalive that is refused is found once, and reckoned with no further', () => {
+    for (const refused of [{ idleMs: 0 }, { idleMs: 999 }, { intervalMs: 500 }]) {
+      for (const userTimeoutMs of [false, 60_000] as const) {
+        const found = checkCoherence({ ...SOUND, userTimeoutMs, keepAlive: { ...BEFORE_BEAT, ...refused } });
+        expect(found.map(({ code }) => code)).toEqual(['keepalive-seconds']);
+      }
+    }
+  });
+
+  it('a count that is left open contradicts nothing', () => {
+    const { count: _count, ...open } = BEFORE_BEAT;
+    expect(checkCoherence({ ...SOUND, keepAlive: { ...open, idleMs: 1_000 } })).toEqual([]);
+    expect(checkCoherence({ ...SOUND, keepAlive: open, userTimeoutMs: 60_000 })).toEqual([]);
+    const counted = checkCoherence({ ...SOUND, keepAlive: BEFORE_BEAT, userTimeoutMs: 60_000 });
+    expect(counted.map(({ code }) => code)).toEqual(['user-timeout-replaces-count']);
   });
 
   it('tells all of it, errors first', () => {

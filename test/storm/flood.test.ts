@@ -6,10 +6,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Flag, FRAME_BYTES } from '../../src/wire/constants.ts';
 import { encodeFrameInto } from '../../src/wire/frame.ts';
+import { programFrom, removePrograms } from '../support/programs.ts';
+
+afterAll(removePrograms);
 
 const FLOOD_FRAMES = 1_000_000;
 const FRAMES_PER_CHUNK = 4_000;
@@ -47,12 +49,10 @@ async function flood(port: number): Promise<Socket> {
 
 /** Two floods against a server with this cap; the reports of both. */
 async function floodTwice(maxFramesPerSecond: number): Promise<[Report, Report]> {
-  const script = fileURLToPath(new URL('./flood-server.ts', import.meta.url));
-  const server = spawn(
-    process.execPath,
-    ['--expose-gc', '--import', 'tsx', script, String(maxFramesPerSecond)],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
+  const script = await programFrom('test/storm/flood-server.ts');
+  const server = spawn(process.execPath, ['--expose-gc', script, String(maxFramesPerSecond)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
   const next = async <T>(): Promise<T> => JSON.parse((await lines.next()).value as string) as T;
   try {

@@ -1,9 +1,12 @@
 /** The scheduler in a virtual event loop, and a few times in the real one: waking, lag, batches, polls, closing. */
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { SchedulerOptions } from '../../src/time/index.ts';
 import { nodeTimerHost, Scheduler } from '../../src/time/index.ts';
+import { programOf, removePrograms } from '../support/programs.ts';
 import { VirtualHost } from './virtual-host.ts';
+
+afterAll(removePrograms);
 
 /** A scheduler in a virtual loop that starts at 1 000 ms, and what it did. */
 function virtual(options: Partial<SchedulerOptions<unknown>> = {}) {
@@ -321,10 +324,9 @@ describe('in the real event loop', () => {
     expect(order.slice(-3)).toEqual(['wake', 'fired', 'polled']);
   });
 
-  it('F2: afterPoll does not wait for the loop to wake up for something else', () => {
+  it('F2: afterPoll does not wait for the loop to wake up for something else', async () => {
     // In a process of its own: inside the test runner something else always keeps the loop awake.
-    const source = new URL('../../src/time/index.ts', import.meta.url).href;
-    const script = `import { Scheduler } from ${JSON.stringify(source)};
+    const script = `import { Scheduler } from './src/time/index.ts';
       const scheduler = new Scheduler({ onExpire() {} });
       setTimeout(() => {}, 3_000);
       setTimeout(() => {
@@ -334,23 +336,16 @@ describe('in the real event loop', () => {
           process.exit();
         });
       }, 50);`;
-    const run = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
-      timeout: 15_000,
-      encoding: 'utf8',
-    });
+    const run = spawnSync(process.execPath, [await programOf(script)], { timeout: 15_000, encoding: 'utf8' });
     expect([run.stdout.trim(), run.stderr]).toEqual(['at once', '']);
   });
 
-  it('F26: a process with an open scheduler and no sockets ends', () => {
-    const source = new URL('../../src/time/index.ts', import.meta.url).href;
-    const script = `import { Scheduler } from ${JSON.stringify(source)};
+  it('F26: a process with an open scheduler and no sockets ends', async () => {
+    const script = `import { Scheduler } from './src/time/index.ts';
       const scheduler = new Scheduler({ onExpire() {} });
       scheduler.arm(scheduler.now() + 600_000, 'x');
       scheduler.afterPoll(() => {});`;
-    const run = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
-      timeout: 15_000,
-      encoding: 'utf8',
-    });
+    const run = spawnSync(process.execPath, [await programOf(script)], { timeout: 15_000, encoding: 'utf8' });
     expect([run.status, run.stderr]).toEqual([0, '']);
   });
 

@@ -12,18 +12,22 @@ import {
 } from '../../net/tuning/options.ts';
 import { PATH_IDLE_LIMITS_MS } from '../../session/coherence.ts';
 import { MAX_KEEPALIVE_MS } from '../../session/kernel-patience.ts';
+import { MAX_DETECTION_MS } from '../../session/negotiation.ts';
 import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_DEFAULTS } from '../../session/policy.ts';
 import { PRESET_NAMES, type PresetName } from '../../session/presets.ts';
 import { calibrate } from '../doctor/calibrate.ts';
+import { codeLines } from '../doctor/code.ts';
 import {
   environmentText,
   FAILURES,
   failureText,
   findingText,
   flagOf,
+  inFlags,
   loadText,
   pathText,
   settingsText,
+  withoutBeatsText,
 } from '../doctor/text.ts';
 import { durationIn, typedDuration } from '../durations.ts';
 import { BAD, type ExitCode, GOOD, UsageError } from '../errors.ts';
@@ -61,7 +65,12 @@ Examples:
   $ wirebeat doctor --keepalive-idle 30s --keepalive-interval 5s --keepalive-count 3 --json
   $ wirebeat doctor --links 50000    (measures for two seconds what a frame costs here)
 
-Exit codes: 0 it fits (warnings are shown), 1 settings contradict each other, 2 the command line cannot be used.`;
+Conflicts (errors) are: a keepalive that the kernel does not take; a user time-out of 0, or one that takes the place of
+--keepalive-count; an interval that the path's idle limit or the server's minimum (--server-min) does not allow; more
+silence than peers agree to (${typedDuration(MAX_DETECTION_MS)}). A warning is what works, but otherwise than it seems: the kernel ends
+the link before our verdict, one lost beat and the path forgets.
+
+Exit codes: 0 it fits (warnings are shown), 1 a conflict, 2 the command line cannot be used.`;
 
 export function addDoctor(program: Command): void {
   const { idleMs, intervalMs, count } = TUNE_DEFAULTS;
@@ -128,7 +137,7 @@ async function doctor({ output, interrupted }: Shell, flags: DoctorFlags): Promi
     options.beatCost = cost;
   }
   const explained = explainTuning(options);
-  const { environment, failures, findings, missing, paths, load } = explained;
+  const { environment, failures, idleWithoutBeats, findings, missing, paths, load } = explained;
   const { intervalMs, deadAfter, detectionTimeMs, detectionBoundMs } = explained;
   const { keepAlive, userTimeoutMs, userTimeoutBy } = explained;
   output.report({ type: 'environment', ...environment }, environmentText(explained));
@@ -137,13 +146,23 @@ async function doctor({ output, interrupted }: Shell, flags: DoctorFlags): Promi
   for (const name of Object.keys(FAILURES) as (keyof typeof FAILURES)[]) {
     output.report({ type: 'failure', failure: name, ...failures[name] }, failureText(name, failures[name]));
   }
+  output.report(
+    { type: 'without-heartbeats', failure: 'idle', kernel: idleWithoutBeats },
+    withoutBeatsText(idleWithoutBeats),
+  );
   for (const path of paths) output.report({ type: 'path', ...path }, pathText(path));
   if (load !== undefined) output.report({ type: 'load', ...load }, loadText(load));
-  for (const text of missing) output.report({ type: 'missing', message: text }, `missing: ${text}`);
-  for (const finding of findings) {
-    output.report({ type: 'finding', ...finding, flag: flagOf(finding) }, findingText(finding));
+  for (const text of missing.map(inFlags)) {
+    output.report({ type: 'missing', message: text }, `missing: ${text}`);
   }
   const errors = findings.filter(({ severity }) => severity === 'error').length;
+  for (const { purpose, code } of errors === 0 ? codeLines(options, explained) : []) {
+    output.report({ type: 'code', purpose, code }, `${purpose}:\n  ${code}`);
+  }
+  for (const finding of findings) {
+    const message = inFlags(finding.message);
+    output.report({ type: 'finding', ...finding, message, flag: flagOf(finding) }, findingText(finding));
+  }
   const warnings = findings.length - errors;
   output.summary(
     { errors, warnings, missing: missing.length, detectionTimeMs },
@@ -177,6 +196,7 @@ function optionsOf(flags: DoctorFlags): ExplainOptions {
 function parseUserTimeout(text: string): 'follow' | false | number {
   if (text === 'follow') return text;
   if (text === 'off') return false;
+  if (!/^\d/.test(text)) throw new InvalidArgumentError('Expected follow, off or a duration.');
   return text === '0' ? 0 : durationIn(MIN_USER_TIMEOUT_MS, MAX_USER_TIMEOUT_MS)(text);
 }
 

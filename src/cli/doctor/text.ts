@@ -18,13 +18,25 @@ export const FAILURES = {
 
 /** The flag that changes an option. */
 const FLAGS: Readonly<Record<string, string>> = {
-  intervalMs: '--interval',
-  deadAfter: '--dead-after',
-  keepAlive: '--keepalive-*',
   'keepAlive.idleMs': '--keepalive-idle',
   'keepAlive.intervalMs': '--keepalive-interval',
+  'keepAlive.count': '--keepalive-count',
+  keepAlive: '--keepalive-*',
+  intervalMs: '--interval',
+  deadAfter: '--dead-after',
   userTimeoutMs: '--user-timeout',
 };
+
+/** What the library says of values, in the command's words. */
+const WORDS: Readonly<Record<string, string>> = {
+  'keepAlive false': '--no-keepalive',
+  'say false': 'say off, or follow',
+  ...FLAGS,
+};
+const LIBRARY_WORDS = new RegExp(`\\b(${Object.keys(WORDS).join('|').replaceAll('.', '\\.')})\\b`, 'g');
+
+/** A sentence of the library's, for whoever typed flags. */
+export const inFlags = (text: string): string => text.replace(LIBRARY_WORDS, (word) => WORDS[word] as string);
 
 export const flagOf = ({ option }: Finding): string => FLAGS[option] ?? option;
 
@@ -48,23 +60,33 @@ export function settingsText(explained: TuningExplanation): string {
   return `${beats}: ${timeOf(detectionTimeMs)} of silence; ${kernels}; ${patience}`;
 }
 
-function timeText({ ms, lateMs }: DetectorTime): string {
+function timeText({ ms, soonestMs, lateMs }: DetectorTime): string {
   if (Number.isNaN(ms)) return 'not known';
   if (ms === Infinity) return 'never';
-  return lateMs === 0 ? timeOf(ms) : `${timeOf(ms)} (+${timeOf(lateMs)})`;
+  const span = soonestMs === ms ? timeOf(ms) : `${timeOf(soonestMs)} to ${timeOf(ms)}`;
+  return lateMs === 0 ? span : `${span} (+${timeOf(lateMs)})`;
 }
 
+const FINDERS = {
+  verdict: 'our verdict',
+  kernel: 'the kernel',
+  either: 'the kernel or our verdict, whichever comes first',
+} as const satisfies Record<FailureTimes['foundBy'], string>;
+
 export function failureText(name: keyof typeof FAILURES, { verdict, kernel, foundBy }: FailureTimes): string {
-  const who = foundBy === 'kernel' ? 'the kernel' : 'our verdict';
   return (
-    `${FAILURES[name]}: found by ${who}\n` +
+    `${FAILURES[name]}: found by ${FINDERS[foundBy]}\n` +
     `  verdict  ${timeText(verdict)}: ${verdict.rule}\n` +
     `  kernel   ${timeText(kernel)}: ${kernel.rule}`
   );
 }
 
-export function findingText(finding: Finding): string {
-  return `${finding.severity}: ${finding.message} (${flagOf(finding)}, ${finding.code})`;
+export function withoutBeatsText(kernel: DetectorTime): string {
+  return `the same without heartbeats: found by nobody but the kernel\n  kernel   ${timeText(kernel)}: ${kernel.rule}`;
+}
+
+export function findingText({ severity, message, code }: Finding): string {
+  return `${severity}: ${inFlags(message)} (${code})`;
 }
 
 const FLOWS = { kept: 'kept open', 'one-loss': 'lost with one lost beat', forgotten: 'lost between beats' };

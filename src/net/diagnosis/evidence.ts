@@ -16,6 +16,8 @@ export interface Diagnosis {
 export interface Evidence {
   /** Where the kernel's figures are from; clocks: there are none, only our own clocks. */
   readonly source: 'tcp-info' | 'proc' | 'clocks';
+  /** The connection stands, or once stood; false: it never did, and there was nobody to ask, no clock to read. */
+  readonly stood: boolean;
   /** How old the kernel's figures were. */
   readonly kernelAgeMs: number | undefined;
   /** Age of the last life, and of our last send. */

@@ -30,6 +30,7 @@ export function evidenceOf(
   const ackAgeMs = figures?.ackAgeMs;
   return {
     source: figures?.source ?? 'clocks',
+    stood: isOpen,
     kernelAgeMs,
     silentMs: isOpen ? knowledge.silentMs : 0,
     quietMs: isOpen ? knowledge.quietMs : 0,

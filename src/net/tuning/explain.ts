@@ -5,7 +5,8 @@
 import { integerIn, knownKeys, numberIn, oneOf } from '../../base/assert.ts';
 import { typeError } from '../../base/errors.ts';
 import { checkCoherence, type Finding, PATH_IDLE_LIMITS_MS } from '../../session/coherence.ts';
-import { type KeepAliveTimes, keepAliveProblem } from '../../session/kernel-patience.ts';
+import { type KeepAliveAsked, type KeepAliveTimes, keepAliveProblem } from '../../session/kernel-patience.ts';
+import { MAX_DETECTION_MS } from '../../session/negotiation.ts';
 import { detectionBound, detectionTime, type SessionPolicy, sessionPolicy } from '../../session/policy.ts';
 import type { PresetName } from '../../session/presets.ts';
 import { INITIAL_RTO_MS } from '../../session/rtt.ts';
@@ -23,8 +24,10 @@ import {
 import {
   type DetectorTime,
   KERNEL_WHEN_HUNG,
-  kernelWhenIdle,
+  type KernelRules,
+  kernelWithBeats,
   kernelWithDataInFlight,
+  kernelWithoutBeats,
 } from './worst-cases.ts';
 
 export type PathName = keyof typeof PATH_IDLE_LIMITS_MS;
@@ -46,11 +49,12 @@ export interface ExplainOptions extends Omit<TuneOptions, 'userTimeoutMs'> {
   beatCost?: BeatCost;
 }
 
-/** One kind of failure, and who notices it. */
+/** One kind of failure of a link, and who notices it. */
 export interface FailureTimes {
   readonly verdict: DetectorTime;
   readonly kernel: DetectorTime;
-  readonly foundBy: 'verdict' | 'kernel';
+  /** either: it depends on when our next beat leaves, or on the kernel's timers. */
+  readonly foundBy: 'verdict' | 'kernel' | 'either';
   /** Noticed within this time of the last sign of life, lateness included, ms. */
   readonly withinMs: number;
 }
@@ -75,14 +79,19 @@ export interface TuningExplanation {
   /** Who keeps the user time-out: the kernel, or this process in its place. */
   readonly userTimeoutBy: 'kernel' | 'process' | undefined;
   readonly failures: {
-    /** The path is dead, nothing in flight. */
+    /** The path is dead, nothing in flight until our next beat. */
     readonly idle: FailureTimes;
     /** The path is dead, data of ours in flight (a beat is enough). */
     readonly dataInFlight: FailureTimes;
     /** The path is well, the peer's process hangs or is stopped. */
     readonly hung: FailureTimes;
   };
-  /** What does not fit, errors first. */
+  /** The same connection without heartbeats, its path dead, nothing in flight: the kernel is alone. */
+  readonly idleWithoutBeats: DetectorTime;
+  /**
+   * What does not fit, errors first. An error is a conflict: a setting that the kernel, the path or the peers refuse,
+   * or that another one puts out of force.
+   */
   readonly findings: readonly Finding[];
   /** What is asked for and not to be had in this process, and how to get it. */
   readonly missing: readonly string[];
@@ -128,7 +137,7 @@ export function explainTuningIn(environment: TuningEnvironment, options: Explain
     options.userTimeoutMs,
     Math.min(Math.ceil(detectionBoundMs + policy.intervalMs), MAX_USER_TIMEOUT_MS),
   );
-  const byKernel = native ? userTimeoutMs : false; // ours in its place takes no part in the kernel's rules
+  const rules: KernelRules = { keepAlive, userTimeoutMs, byKernel: native, retransmission };
   const verdict = verdictOf(policy, detectionTimeMs);
   const inForce: Pick<TuningExplanation, InForce> = {
     keepAlive,
@@ -143,10 +152,11 @@ export function explainTuningIn(environment: TuningEnvironment, options: Explain
     detectionBoundMs,
     ...inForce,
     failures: {
-      idle: failure(verdict, kernelWhenIdle(keepAlive, byKernel)),
-      dataInFlight: failure(verdict, kernelWithDataInFlight(userTimeoutMs, native, retransmission)),
+      idle: failure(verdict, kernelWithBeats(rules, policy.intervalMs, policy.tickMs)),
+      dataInFlight: failure(verdict, kernelWithDataInFlight(rules)),
       hung: failure(verdict, KERNEL_WHEN_HUNG),
     },
+    idleWithoutBeats: kernelWithoutBeats(rules),
     findings: findingsOf(options, policy, inForce),
     missing: missingOf(environment, asked, inForce),
     paths: PATHS.map((name) => pathVerdict(name, policy.intervalMs)),
@@ -170,22 +180,23 @@ function askedUserTimeout(given: ExplainOptions['userTimeoutMs'], followMs: numb
 }
 
 function verdictOf({ intervalMs, deadAfter, tickMs }: SessionPolicy, ms: number): DetectorTime {
-  const isByCount = ms === intervalMs * deadAfter;
+  const soonestMs = intervalMs * deadAfter;
+  const isByCount = ms === soonestMs;
   const rule = isByCount
     ? `${deadAfter} x ${intervalMs} ms without a sign of life`
     : `2 x ${intervalMs} ms, and ${INITIAL_RTO_MS} ms for an answer`;
-  return { ms, lateMs: tickMs, rule };
+  return { ms, soonestMs, lateMs: tickMs, rule };
 }
 
 function failure(verdict: DetectorTime, kernel: DetectorTime): FailureTimes {
-  const isKernels = kernel.ms < verdict.ms; // not when it is NaN
-  const kernelMs = Number.isNaN(kernel.ms) ? Infinity : kernel.ms + kernel.lateMs;
-  const withinMs = Math.min(verdict.ms + verdict.lateMs, kernelMs);
-  return { verdict, kernel, foundBy: isKernels ? 'kernel' : 'verdict', withinMs };
+  const [ours, kernels] = [verdict.ms + verdict.lateMs, kernel.ms + kernel.lateMs];
+  const withinMs = Number.isNaN(kernels) ? ours : Math.min(ours, kernels);
+  if (kernels < verdict.soonestMs) return { verdict, kernel, foundBy: 'kernel', withinMs };
+  return { verdict, kernel, foundBy: kernel.soonestMs < ours ? 'either' : 'verdict', withinMs };
 }
 
 function findingsOf(
-  { path, serverMinimumMs, userTimeoutMs: asked }: ExplainOptions,
+  { path, serverMinimumMs, userTimeoutMs: asked, keepAlive: keepAliveAsked }: ExplainOptions,
   { intervalMs, deadAfter, suspectAfter, tickMs }: SessionPolicy,
   { keepAlive, userTimeoutMs, userTimeoutBy = 'kernel' }: Pick<TuningExplanation, InForce>,
 ): Finding[] {
@@ -194,7 +205,8 @@ function findingsOf(
     deadAfter,
     suspectAfter,
     tickMs,
-    keepAlive,
+    peerMaximumMs: MAX_DETECTION_MS,
+    keepAlive: asJudged(keepAlive, keepAliveAsked, userTimeoutMs !== false && userTimeoutBy === 'kernel'),
     userTimeoutMs: asked === 0 ? asked : userTimeoutMs,
     userTimeoutBy,
     ...(path !== undefined && { pathIdleLimitMs: idleLimitOf(path) }),
@@ -202,6 +214,17 @@ function findingsOf(
       serverMinimumMs: numberIn('serverMinimumMs', serverMinimumMs, 0, Infinity),
     }),
   });
+}
+
+/** A count that nobody asked for contradicts nothing when a user time-out takes its place. */
+function asJudged(
+  keepAlive: false | KeepAliveTimes,
+  asked: TuneOptions['keepAlive'],
+  isReplaced: boolean,
+): false | KeepAliveAsked {
+  if (!keepAlive || !isReplaced || (asked && asked.count !== undefined)) return keepAlive;
+  const { idleMs, intervalMs } = keepAlive;
+  return { idleMs, intervalMs };
 }
 
 function idleLimitOf(path: PathName | number): number {

@@ -33,9 +33,8 @@ const HEADER_BYTES = 52;
 const MEAN_FRACTION = 0.875;
 
 /**
- * Idle links whose ends both beat: a frame per direction and interval, and per detection time a question with its
- * answer each way, so that the round trip stays known. An upper figure: an answer takes the place of a beat, and busy
- * links send next to nothing.
+ * Idle links whose ends both beat: a question and its answer per interval, and some more whenever the other end takes
+ * its turn to ask, once per detection time. An upper figure: busy links send next to nothing.
  */
 export function linkLoad(
   links: number,
@@ -43,7 +42,8 @@ export function linkLoad(
   deadAfter: number,
   cost: BeatCost = BEAT_COST,
 ): LinkLoad {
-  const perLink = (2_000 / intervalMs) * (1 / MEAN_FRACTION + 1 / deadAfter);
+  const turns = deadAfter === 1 ? 1 : 1 / (2 * deadAfter);
+  const perLink = (2_000 / intervalMs) * (1 / MEAN_FRACTION + turns);
   const framesPerSecond = links * perLink;
   return {
     links,

@@ -24,6 +24,9 @@ type Refused = ReadonlyMap<TunedName, number>;
 
 const NOTHING_REFUSED: Refused = new Map();
 
+/** What was last asked of a socket: an older call's report would go by a word that no longer holds. */
+const newest = new WeakMap<Socket, TunePlan>();
+
 /** What sockets that are not connected yet are still to get, in the order it was asked: the newest holds. */
 const waiting = new WeakMap<Socket, (() => void)[]>();
 
@@ -46,6 +49,7 @@ export function tuneSocketWith(
   const plan = tunePlan(options);
   let refused = NOTHING_REFUSED;
   const apply = (): void => {
+    newest.set(socket, plan);
     refused = applyTo(kernel, socket, plan);
   };
   const isPending = (): boolean => socket.connecting || socket.pending;
@@ -99,9 +103,11 @@ function settingsOf(kernel: Kernel | undefined, socket: Socket, plan: TunePlan, 
   const settings =
     kernel !== undefined && fd !== undefined
       ? readFromKernel(kernel, fd, plan, refused)
-      : isTcp(socket)
-        ? byNodesWord(plan, takesIntervalAndCount)
-        : each(plan, 'unsupported', 'not a TCP socket');
+      : !isTcp(socket)
+        ? each(plan, 'unsupported', 'not a TCP socket')
+        : newest.get(socket) === plan
+          ? byNodesWord(plan, takesIntervalAndCount)
+          : each(plan, 'unknown', 'a later call took its place');
   const { userTimeoutMs } = plan;
   const limitMs = emulation.limitMs(socket);
   const isKernels = limitMs === false && settings.userTimeoutMs?.knownFrom === 'kernel';

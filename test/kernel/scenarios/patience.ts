@@ -1,16 +1,15 @@
 /** How long the kernel itself waits, with heartbeats and without, beside what `explainTuning` says of it. */
 import type { TuneOptions, TuningExplanation } from '../../../src/net/index.ts';
 import type { Child } from '../child.ts';
+import { asExplained, linkedAsExplained } from '../explained.ts';
 import { loseAll } from '../faults.ts';
-import { BEAT, PATIENCE_MS, type Scenario } from '../scenario.ts';
+import { PATIENCE_MS, type Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import { ending, linked, order, spared } from '../watching.ts';
+import { ending, order, spared } from '../watching.ts';
 
 /** Beats slow enough for the kernel to be first. */
 const SLOW = Object.freeze({ intervalMs: 1_500, deadAfter: 3 });
 const USER_TIMEOUT_MS = 2_000;
-/** Linux counts it from the first retransmission, which comes after a tail probe and a time-out, 200 ms each. */
-const FIRST_RETRANSMISSION_MS = 400;
 /** In user space the queue is looked at eight times per time-out, and a stall is seen by the second look. */
 const EMULATION_LATE_MS = USER_TIMEOUT_MS / 4;
 /** More than the near kernel takes, so that without native calls there is a queue to look at. */
@@ -20,7 +19,7 @@ const KEEP_ALIVE = Object.freeze({ idleMs: 1_000, intervalMs: 1_000, count: 2 })
 
 interface Plain {
   readonly socket: Child;
-  readonly failures: TuningExplanation['failures'];
+  readonly explained: TuningExplanation;
 }
 
 /** A plain socket without heartbeats, tuned, behind a black hole; and what is said about its patience. */
@@ -30,7 +29,7 @@ async function plain(stage: Stage, tune: TuneOptions): Promise<Plain> {
   const socket = stage.plain({ host: network.address('far'), port, tune });
   const { detail } = await socket.need('tuned', PATIENCE_MS);
   await loseAll(stage);
-  return { socket, failures: (detail.explained as TuningExplanation).failures };
+  return { socket, explained: detail.explained as TuningExplanation };
 }
 
 export const PATIENCE: readonly Scenario[] = [
@@ -39,8 +38,8 @@ export const PATIENCE: readonly Scenario[] = [
     what: 'no heartbeats, idle: keepalive, as explained',
     expected: () => 'link-dead',
     async run(stage) {
-      const { socket, failures } = await plain(stage, { keepAlive: KEEP_ALIVE });
-      const { ms, lateMs } = failures.idle.kernel;
+      const { socket, explained } = await plain(stage, { keepAlive: KEEP_ALIVE });
+      const { ms, lateMs } = explained.idleWithoutBeats;
       // The last packet came between these two.
       const { atMs: dialledMs } = await socket.need('dials', PATIENCE_MS);
       const { atMs: connectedMs } = await socket.need('connected', PATIENCE_MS);
@@ -54,8 +53,8 @@ export const PATIENCE: readonly Scenario[] = [
     what: 'no heartbeats, data in flight: keepalive is mute (F22)',
     expected: () => 'alive',
     async run(stage) {
-      const { socket, failures } = await plain(stage, { keepAlive: KEEP_ALIVE });
-      return spared(socket, await order(socket, 'write 1000'), 1.25 * failures.idle.kernel.ms);
+      const { socket, explained } = await plain(stage, { keepAlive: KEEP_ALIVE });
+      return spared(socket, await order(socket, 'write 1000'), 1.25 * explained.idleWithoutBeats.ms);
     },
   },
   {
@@ -65,8 +64,8 @@ export const PATIENCE: readonly Scenario[] = [
     expected: (isNative) => (isNative ? 'link-dead' : 'alive'),
     async run(stage) {
       const tune = { keepAlive: KEEP_ALIVE, userTimeoutMs: USER_TIMEOUT_MS };
-      const { socket, failures } = await plain(stage, tune);
-      const { ms, lateMs } = failures.dataInFlight.kernel;
+      const { socket, explained } = await plain(stage, tune);
+      const { ms, lateMs } = explained.failures.dataInFlight.kernel;
       const sinceMs = await order(socket, 'write 1000');
       if (ms > PATIENCE_MS) return spared(socket, sinceMs, 2 * USER_TIMEOUT_MS);
       const finding = await ending(socket, sinceMs, ms + lateMs);
@@ -78,29 +77,77 @@ export const PATIENCE: readonly Scenario[] = [
   },
   {
     name: 'user-timeout',
-    what: 'data in flight, a short user time-out: it is first',
+    what: 'data in flight, a short user time-out: it is first, as explained',
     expected: () => 'link-dead',
     async run(stage) {
-      const options = { ...SLOW, isMixed: true, userTimeout: USER_TIMEOUT_MS };
-      const { watcher } = await linked(stage, { ...BEAT, deadAfter: 100 }, options);
+      const ends = await linkedAsExplained(stage, { ...SLOW, isMixed: true, userTimeout: USER_TIMEOUT_MS });
       await loseAll(stage);
-      const sinceMs = await order(watcher, `write ${DATA_BYTES}`);
-      const lateMs = stage.isNative ? FIRST_RETRANSMISSION_MS : EMULATION_LATE_MS;
-      const finding = await ending(watcher, sinceMs, USER_TIMEOUT_MS + lateMs);
+      const sinceMs = await order(ends.watcher, `write ${DATA_BYTES}`);
+      if (stage.isNative) {
+        return asExplained(ends, 'dataInFlight', ends.explained.failures.dataInFlight.kernel, sinceMs);
+      }
+      const finding = await ending(ends.watcher, sinceMs, USER_TIMEOUT_MS + EMULATION_LATE_MS);
       const isFirst = finding.note?.includes('ETIMEDOUT') === true;
       return { ...finding, broken: isFirst ? finding.broken : 'the user time-out was not first' };
     },
   },
   {
     name: 'in-flight',
-    what: 'data in flight, no user time-out: our verdict is first',
+    what: 'data in flight, no user time-out: our verdict is first, as explained',
     expected: () => 'link-dead',
     async run(stage) {
-      const { watcher } = await linked(stage, BEAT, { isMixed: true });
+      const ends = await linkedAsExplained(stage, { ...SLOW, isMixed: true });
       await loseAll(stage);
-      const finding = await ending(watcher, await order(watcher, 'write 1000'));
-      const isFirst = finding.note?.includes('ETIMEDOUT') !== true;
-      return { ...finding, broken: isFirst ? finding.broken : 'the kernel was first' };
+      await order(ends.watcher, 'write 1000');
+      return asExplained(ends, 'dataInFlight');
+    },
+  },
+  {
+    name: 'user-timeout-idle',
+    what: 'idle, a short user time-out: it counts from our next beat, as explained',
+    expected: () => 'link-dead',
+    async run(stage) {
+      const ends = await linkedAsExplained(stage, { ...SLOW, deadAfter: 4, userTimeout: USER_TIMEOUT_MS });
+      await loseAll(stage);
+      return asExplained(ends, 'idle');
+    },
+  },
+  {
+    name: 'keepalive-mute',
+    what: 'idle, keepalive shorter than the verdict: our beats silence it, as explained',
+    expected: () => 'link-dead',
+    async run(stage) {
+      const ends = await linkedAsExplained(stage, { ...SLOW, deadAfter: 8, keepAlive: KEEP_ALIVE });
+      await loseAll(stage);
+      return asExplained(ends, 'idle');
+    },
+  },
+  {
+    name: 'keepalive-before-beat',
+    what: 'idle, keepalive shorter than the interval: it is first, as warned',
+    expected: () => 'link-dead',
+    async run(stage) {
+      const keepAlive = { ...KEEP_ALIVE, count: 1 };
+      const ends = await linkedAsExplained(stage, { intervalMs: 4_000, deadAfter: 3, keepAlive });
+      await loseAll(stage);
+      const { findings, failures, idleWithoutBeats } = ends.explained;
+      const isFirst = idleWithoutBeats.ms < ends.explained.intervalMs;
+      const isWarned = findings.some(({ code }) => code === 'kernel-first');
+      const finding = await asExplained(ends, 'idle', idleWithoutBeats);
+      const isRight = isFirst === isWarned && failures.idle.foundBy === (isFirst ? 'either' : 'verdict');
+      const isKernels = finding.note?.includes('ETIMEDOUT') === true;
+      return { ...finding, broken: isRight && isKernels === isFirst ? finding.broken : 'not as warned' };
+    },
+  },
+  {
+    name: 'hung-tuned',
+    what: 'a stopped process, keepalive and user time-out short: neither finds it, as explained (F17)',
+    expected: () => 'process-hung',
+    async run(stage) {
+      const tuning = { keepAlive: KEEP_ALIVE, userTimeout: USER_TIMEOUT_MS };
+      const ends = await linkedAsExplained(stage, { ...SLOW, ...tuning });
+      ends.peer.signal('SIGSTOP');
+      return asExplained(ends, 'hung');
     },
   },
 ];

@@ -5,13 +5,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ClosedDetail, DeadDetail, SuspectDetail } from '../../../src/net/events.ts';
 import type { AttachOptions, Link } from '../../../src/net/types.ts';
 import { lengthPrefixedFrame } from '../../../src/server/length-prefix.ts';
 import { recordingHost } from '../../support/hosts.ts';
 import { HubLog } from '../../support/hub-log.ts';
+import { programFrom, removePrograms } from '../../support/programs.ts';
 import { closeAll, later, listening, socketPair, tame } from '../../support/sockets.ts';
 
 /** Long enough that the table is read twice between suspicion and verdict, on a busy machine too. */
@@ -19,8 +19,8 @@ const OPTIONS: AttachOptions = { intervalMs: 1_200, firstPhase: 0 };
 
 /** A process that answers every ping until it is stopped. */
 async function responder(): Promise<{ child: ChildProcess; port: number }> {
-  const script = fileURLToPath(new URL('../../support/responders.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const script = await programFrom('test/support/responders.ts');
+  const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
   later(() => child.kill('SIGKILL'));
   const [text] = (await once(child.stdout!, 'data')) as [Buffer];
   return { child, port: Number(text.toString()) };
@@ -40,6 +40,7 @@ async function deathOf(log: HubLog, link: Link): Promise<DeadDetail> {
 
 export function describeRealLinks(source: 'tcp-info' | 'proc'): void {
   afterAll(closeAll);
+  afterAll(removePrograms);
   const watch = (log: HubLog, port: number, options = OPTIONS, host = '127.0.0.1'): Link =>
     log.hub.attach(tame(connect(port, host)), options);
 

@@ -437,6 +437,7 @@ describe('evidence', () => {
     const figures = { ...(KERNEL as Record<string, unknown>), ackAgeMs: 30, rttMs: 7 };
     const sample = { figures: figures as never, takenMs: 900 };
     expect(evidenceOf(KNOWLEDGE, true, sample, 1_000)).toMatchObject({
+      stood: true,
       source: 'tcp-info',
       kernelAgeMs: 100,
       ackAgeMs: 130,
@@ -445,6 +446,7 @@ describe('evidence', () => {
       rttMs: 5,
     });
     expect(evidenceOf(KNOWLEDGE, false, undefined, 1_000)).toMatchObject({
+      stood: false,
       source: 'clocks',
       silentMs: 0,
       quietMs: 0,

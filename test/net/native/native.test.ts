@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import {
   type NativeSockets,
   nativeAccess,
@@ -14,7 +14,7 @@ import {
   socketFd,
 } from '../../../src/net/native/native.ts';
 import { nativePlatform } from '../../../src/net/native/platform.ts';
-import { ROOT } from '../../project/source.ts';
+import { programOf, removePrograms } from '../../support/programs.ts';
 import {
   closeAll,
   type Kind,
@@ -26,6 +26,7 @@ import {
 } from '../../support/sockets.ts';
 
 afterEach(closeAll);
+afterAll(removePrograms);
 
 const LINUX = nativePlatform('linux', 'x64')!;
 const { tcpLevel, socketLevel, keepAlive, userTimeout, keepAliveIdle, keepAliveCount } = LINUX.numbers;
@@ -139,15 +140,13 @@ describe('out of reach', () => {
     expect(openNative(false, nativePlatform('win32', 'x64'), require).absence).toMatch(/^koffi failed: /);
   });
 
-  test('a whole process, with the switch and without', () => {
-    const url = pathToFileURL(join(ROOT, 'src/net/native/native.ts')).href;
-    const code = `import { nativeAccess } from '${url}';
+  test('a whole process, with the switch and without', async () => {
+    const program = await programOf(`import { nativeAccess } from './src/net/native/native.ts';
       const { sockets, absence } = nativeAccess();
-      console.log(absence ?? typeof sockets.setInt);`;
+      console.log(absence ?? typeof sockets.setInt);`);
     const answer = (value: string): string => {
-      const args = ['--import', 'tsx', '--input-type=module', '-e', code];
       const env = { ...process.env, WIREBEAT_NATIVE: value };
-      return spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8' }).stdout.trim();
+      return spawnSync(process.execPath, [program], { env, encoding: 'utf8' }).stdout.trim();
     };
     expect(answer('0')).toBe('switched off by WIREBEAT_NATIVE=0');
     if (isTested) expect(answer('')).toBe('function');

@@ -148,6 +148,22 @@ describe('tuneSocket', () => {
     }
   });
 
+  test('asked twice: the older report goes by a word that no longer holds, and says so', async () => {
+    const { accepted } = await socketPair();
+    const older = tuneSocketWith(undefined, accepted, { keepAlive: { idleMs: 60_000 } });
+    expect(older.settings.keepAliveIdleMs).toMatchObject({ inForce: 60_000, status: 'set' });
+    const newer = tuneSocketWith(undefined, accepted, { keepAlive: false });
+    const { settings, idleDetectionMs } = older.read();
+    expect(settings.keepAliveIdleMs).toEqual({
+      asked: 60_000,
+      inForce: undefined,
+      status: 'unknown',
+      note: 'a later call took its place',
+    });
+    expect(idleDetectionMs).toBeNaN();
+    expect(newer.read().settings.keepAlive).toMatchObject({ inForce: false, status: 'set' });
+  });
+
   test('a unix socket has none of it, whatever Node says when asked', async () => {
     const { accepted } = await socketPair('unix');
     const { settings, idleDetectionMs } = tuneSocketWith(undefined, accepted);
