@@ -2,9 +2,11 @@
  * The timer wheel against Node's own timers, at 10 000, 100 000 and 1 000 000 timers with deadlines over 15 s.
  * `arm`, `rearm` and `cancel` take the timers in one order, their deadlines in none. `fire` runs 30 s in steps of a
  * tick: in order, each timer lies beside the one before it; shuffled, each is a miss of the processor's cache at a
- * million timers. The peer of arm, cancel and fire is creating and clearing a `setTimeout`; of rearm, `refresh()`.
+ * million timers. The peer of arm, cancel and fire is creating and clearing a `setTimeout`; of rearm, `refresh()`. The
+ * limit is a wheel in C that does the same to the same timers (c/wheel.c).
  */
 import { TimerWheel } from '../src/time/index.ts';
+import { cLimits } from './c-limit.ts';
 import type { BenchContext, Rival, Row } from './harness.ts';
 
 const TICK_MS = 10;
@@ -114,15 +116,15 @@ function arrayBytesPerTimer(count: number): number {
 export default async function wheelRows(context: BenchContext): Promise<Row[]> {
   const { quick } = context;
   const { create, refresh } = nodeTimers(context);
+  const limits = cLimits('wheel', quick);
   const rows: Row[] = [];
   for (const count of quick ? [100] : [10_000, 100_000, 1_000_000]) {
     const best = wheelParts(count, quick ? 1 : Math.max(TRIES, 1_000_000 / count));
-    for (const part of Object.keys(best) as (keyof Parts)[])
-      rows.push({
-        name: `wheel ${part}, ${count} timers`,
-        nsPerOp: best[part],
-        peers: [part === 'rearm' ? refresh : create],
-      });
+    for (const part of Object.keys(best) as (keyof Parts)[]) {
+      const name = `wheel ${part}, ${count} timers`;
+      const peers = [part === 'rearm' ? refresh : create];
+      rows.push({ name, nsPerOp: best[part], peers, limit: limits.of(name) });
+    }
   }
   const count = quick ? 1000 : 1_000_000;
   const bytes = arrayBytesPerTimer(count).toFixed(1);

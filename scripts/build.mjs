@@ -1,5 +1,6 @@
 /**
- * `npm run build`: everything a user gets, into `dist/`. `prepare` runs it, so `npm ci` leaves a built checkout.
+ * `npm run build`: everything a user gets, into `dist/`. `prepare` runs it, so `npm ci` leaves a built checkout, and an
+ * install from git builds itself.
  *
  * The library floors are compiled file by file (JavaScript and types). The command line is bundled with what it
  * uses, so that the published package needs no `dependencies`; the licences of what was bundled are listed

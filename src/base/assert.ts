@@ -37,7 +37,6 @@ export function oneOf<T extends string>(name: string, value: unknown, words: rea
 /** Refuse unknown keys of an options object: a misspelt option must not be silently ignored. */
 export function knownKeys(name: string, options: object, keys: readonly string[]): void {
   for (const key of Object.keys(options)) {
-    if (!keys.includes(key))
-      throw typeError(`${name}.${key}`, `a known option (${keys.join(', ')})`, 'unknown');
+    if (!keys.includes(key)) throw new TypeError(`${name}.${key} is no option: there are ${keys.join(', ')}`);
   }
 }

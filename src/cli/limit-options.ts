@@ -1,5 +1,5 @@
 /** The limits of a server as flags: each with its default, so that `--help` is the list of them. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PAYLOAD_LIMIT_BYTES } from '../server/length-prefix.ts';
 import { ECHO_SERVER_DEFAULTS, type EchoServerOptions } from '../server/options.ts';
 import { TrustedProxies } from '../server/trusted-proxies.ts';
@@ -31,11 +31,13 @@ export function addLimitFlags(command: Command): Command {
       million,
       maxLinksPerAddress,
     )
-    .option(
-      '--trusted-proxies <addresses>',
-      'load balancers in front, exempt: addresses and blocks (10.0.0.0/8), commas between',
-      parseProxies,
-      [],
+    .addOption(
+      new Option(
+        '--trusted-proxies <addresses>',
+        'load balancers in front, exempt: addresses and blocks (10.0.0.0/8), commas between',
+      )
+        .argParser(parseProxies)
+        .default([], 'none'),
     )
     .option('--proxy-protocol', 'they must send a PROXY header, and the client it names is what counts')
     .option(

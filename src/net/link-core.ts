@@ -166,11 +166,21 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.rearm();
   }
 
-  /** Only needed after what may move the deadline earlier; later ones are found out at the next wake. */
+  /** After what may move the deadline. */
   protected rearm(): void {
-    if (!this.isOpen || this.isOver) return;
-    const deadlineMs = this.session.deadline(this.hub.now());
+    if (this.isOpen && !this.isOver) this.#plan(this.session.deadline(this.hub.now()));
+  }
+
+  /**
+   * A later deadline is only noted: the wheel passes the timer on by itself, and a link is not woken, with all of it
+   * long out of the processor's cache, to find that nothing is due.
+   */
+  #plan(deadlineMs: number): void {
     if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);
+    else if (deadlineMs > this.#armedMs) {
+      this.#armedMs = deadlineMs;
+      this.hub.scheduler.postpone(this.#timer, deadlineMs);
+    }
   }
 
   // ---- for the session's port ---------------------------------------------
@@ -315,7 +325,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     } finally {
       if (this.closed === undefined) this.outbound.endBatch();
     }
-    if (this.session.takeHastened()) this.rearm();
+    if (this.isOpen && !this.isOver) this.#plan(this.session.deadline(this.hub.chunkMs));
     if (this.#hostPieces > YIELD_AFTER_PIECES) this.#yield();
   }
 

@@ -24,8 +24,6 @@ const MIN_SUSPECT_INTERVALS = 1.5;
 export class Agreement {
   /** The peer is suspect: no change is asked for now. */
   isSuspended = false;
-  /** A deadline has moved earlier; whoever sees this set arms anew and clears it. */
-  hasHastened = false;
   readonly #parts: DutyParts;
   readonly #random: Random;
   readonly #negotiation: Negotiation;
@@ -143,10 +141,7 @@ export class Agreement {
     this.#parts.port.lookForSleep?.(); // who slept reads at once what was sent meanwhile, and may not know it yet
     if (this.#isExcused(now)) return false;
     const sentence = this.#enforcement.strike(now);
-    if (sentence === 'remind') {
-      this.#negotiation.want(this.#negotiation.mine, now);
-      this.hasHastened = true;
-    }
+    if (sentence === 'remind') this.#negotiation.want(this.#negotiation.mine, now);
     if (sentence !== 'cut') return false;
     const word = makeParam(Param.RequiredMinRx, this.#negotiation.mine.requiredMinRxMs);
     this.#parts.transmitter.sendGroup([word, goAwayWord(GoAwayReason.TooFast, RETRY_AFTER_MS)], nowMs);
@@ -182,6 +177,5 @@ export class Agreement {
       : policy.suspectAfter;
     limits.suspectMs = Math.min(limits.deadMs, Math.ceil(suspectAfter * rxIntervalMs));
     transmitter.hurry();
-    this.hasHastened = true;
   }
 }

@@ -37,8 +37,6 @@ export interface DutyParts {
 export class Duty {
   business: BusinessProbe | undefined;
   readonly agreement: Agreement | undefined;
-  /** Life moved a deadline earlier: of the next question, or of the next suspicion. */
-  hasHastened = false;
   readonly #parts: DutyParts;
   #probes: SuspectProbes | undefined;
 
@@ -46,14 +44,6 @@ export class Duty {
     this.#parts = parts;
     const { negotiate, role } = parts.policy;
     this.agreement = negotiate && role === 'full' ? new Agreement(parts, random) : undefined;
-  }
-
-  /** True once after a deadline has moved earlier. */
-  takeHastened(): boolean {
-    const hasHastened = this.hasHastened || this.agreement?.hasHastened === true;
-    this.hasHastened = false;
-    if (this.agreement !== undefined) this.agreement.hasHastened = false;
-    return hasHastened;
   }
 
   /** The connection stands: negotiation is owed soon, business probes from our first frame on, if wished. */

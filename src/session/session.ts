@@ -2,8 +2,8 @@
  * The liveness of one connection, without sockets, timers, clocks or randomness of its own: events and `nowMs` go
  * in, frames and verdicts go out through the port, and `wake` returns when it wants to be woken next.
  *
- * Four clocks: `lastRx` judges, `lastTx` obliges, write progress watches, the answer clock asks. Receiving writes a
- * time stamp and nothing else; deadlines that only moved later are found out at the next wake (lazy re-arm).
+ * Four clocks: `lastRx` judges, `lastTx` obliges, write progress watches, the answer clock asks. Whatever
+ * happened, `deadline` says when it wants to be woken next; one that was not asked only wakes too early.
  *
  * Rounding, so that whole-millisecond stamps never judge early: times of receipt round up, times of sending and
  * waking round down; verdict deadlines round up to a tick (the wheel does that), sending deadlines down.
@@ -110,11 +110,6 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   /** Both ends have said what they wish. */
   get isAgreed(): boolean {
     return this.#duty.agreement?.isAgreed === true;
-  }
-
-  /** A deadline has moved earlier since this was last asked: arm anew. */
-  takeHastened(): boolean {
-    return this.#duty.takeHastened();
   }
 
   /** The peer's DEGRADED level: alive, but its business is not well. */
@@ -304,9 +299,6 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
 
   #life(rxMs: number): void {
     const silentMs = rxMs - this.#silence.lastRxMs;
-    // What follows an answer comes sooner than what follows its lack; where our own sends are rare, nothing wakes us.
-    const { txIntervalMs, rxIntervalMs } = this.#limits;
-    if (txIntervalMs > rxIntervalMs && this.#questions.isAsking) this.#duty.hasHastened = true;
     this.#silence.life(rxMs);
     this.advice?.heard(rxMs);
     if (this.state === 'up' && !this.#announcer.isSuspectTold && !this.#silence.isCondemned) return;

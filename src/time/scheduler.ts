@@ -155,6 +155,13 @@ export class Scheduler<T> {
     return true;
   }
 
+  /** As the wheel's `postpone`; false after `close`. */
+  postpone(handle: TimerHandle, deadlineMs: number): boolean {
+    if (this.#closed || !this.#wheel.postpone(handle, deadlineMs)) return false;
+    if (deadlineMs < this.#wakeMs) this.#sleepUntilDue();
+    return true;
+  }
+
   /** As the wheel's `cancel`. The last timer's going stops the sleep too. */
   cancel(handle: TimerHandle): boolean {
     const cancelled = this.#wheel.cancel(handle);

@@ -136,6 +136,21 @@ export class TimerWheel<T> {
     return true;
   }
 
+  /**
+   * As `rearm`, for a deadline that moves later again and again: one number is written, and the timer moves only when
+   * the place where it lies comes up. It fires when it should, but among others of its tick in no promised order, and
+   * until then `nextDueMs` may still count with its earlier deadline.
+   */
+  postpone(handle: TimerHandle, deadlineMs: number): boolean {
+    const store = this.#store;
+    const place = store.placeOf(handle);
+    // Written so that NaN goes the long way too.
+    if (place === 0 || store.isRunning(place) || !(deadlineMs >= store.deadlines[place]!))
+      return this.rearm(handle, deadlineMs);
+    store.deadlines[place] = deadlineMs;
+    return true;
+  }
+
   /** Drop a pending timer. False when it is not pending: fired, firing, cancelled, or never armed. */
   cancel(handle: TimerHandle): boolean {
     const place = this.#store.placeOf(handle);
@@ -227,7 +242,9 @@ export class TimerWheel<T> {
     const store = this.#store;
     const emptied = store.unlink(place);
     if (emptied >= 0 && emptied < SLOT_COUNT) this.#occupied.remove(emptied);
-    if (store.deadlines[place]! <= this.#grid.timeOf(this.#earliestTick)) this.#earliestTick = Number.NaN;
+    // A postponed timer lies before its deadline: what it was the earliest of shows only when that is empty.
+    if (emptied >= 0 || store.deadlines[place]! <= this.#grid.timeOf(this.#earliestTick))
+      this.#earliestTick = Number.NaN;
   }
 
   /** The next tick at which a slot, or `far`, must be opened. */
@@ -287,9 +304,14 @@ export class TimerWheel<T> {
   /** Run the timers in `firing`, at most `limit`. Callbacks may grow the arrays: none is kept across a call. */
   #fire(limit: number): number {
     const store = this.#store;
+    const reachedMs = this.#grid.timeOf(this.#tick);
     let fired = 0;
     for (let place = store.after(FIRING); place !== FIRING && fired < limit; place = store.after(FIRING)) {
       store.unlink(place);
+      if (store.deadlines[place]! > reachedMs) {
+        this.#lay(place, this.#grid.firstTick(store.deadlines[place]!)); // postponed
+        continue;
+      }
       store.run(place);
       this.#size--;
       fired++;
@@ -327,7 +349,11 @@ export class TimerWheel<T> {
     let earliestMs = Number.POSITIVE_INFINITY;
     for (let place = store.after(head); place !== head; place = store.after(place))
       earliestMs = Math.min(earliestMs, store.deadlines[place]!);
-    return this.#grid.firstTick(earliestMs);
+    const earliestTick = this.#grid.firstTick(earliestMs);
+    // All of a slot may be postponed beyond it, and beyond what lies in the next one.
+    return slot < 0
+      ? earliestTick
+      : Math.min(earliestTick, this.#nextOpening() + 2 ** ((slot >>> 8) * 8) - 1);
   }
 }
 

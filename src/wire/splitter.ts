@@ -52,7 +52,9 @@ export class FrameSplitter {
   #state = RUNNING;
   /** Undelivered bytes of earlier chunks. */
   #held: Uint8Array | null = null;
-  /** The chunk being pushed; null outside `push`. */
+  /** A callback may be running. */
+  #isPushing = false;
+  /** The chunk being pushed; null outside `push`, and while a lone frame is delivered. */
   #chunk: Uint8Array | null = null;
   /** Where the next unit begins, counted from the first byte of held + chunk. */
   #cursor = 0;
@@ -88,6 +90,11 @@ export class FrameSplitter {
     if (!(chunk instanceof Uint8Array)) throw typeError('chunk', 'a Uint8Array', chunk);
     this.#refuseReentry('push');
     if (this.#state !== RUNNING) return;
+    if (this.#isLoneFrame(chunk)) {
+      this.#pushFrame(chunk);
+      return;
+    }
+    this.#isPushing = true;
     this.#chunk = chunk;
     try {
       if (this.#held === null || this.#parseHeld(this.#held, chunk)) {
@@ -152,6 +159,25 @@ export class FrameSplitter {
     this.#base += this.#cursor;
     this.#cursor = 0;
     this.#chunk = null;
+    this.#isPushing = false;
+  }
+
+  /** The usual chunk on a quiet link: one good heartbeat and nothing else, between two units. */
+  #isLoneFrame(chunk: Uint8Array): boolean {
+    if (chunk.length !== FRAME_BYTES || this.#held !== null || this.#hostRemaining > 0) return false;
+    return checkFrame(chunk, 0, this.#isReservedIgnored) === 0;
+  }
+
+  /** Deliver it without keeping a reference to the chunk, which costs more than reading it: nothing lies behind it. */
+  #pushFrame(chunk: Uint8Array): void {
+    this.#isPushing = true;
+    this.#base += FRAME_BYTES;
+    if (this.#skipped > 0) this.#skipped = Math.max(0, this.#skipped - RESYNC_REPAY_BYTES);
+    try {
+      this.#handler.onFrame(readFlags(chunk, 0), readSeq(chunk, 0), readTimestamp(chunk, 0));
+    } finally {
+      this.#isPushing = false;
+    }
   }
 
   /**
@@ -236,8 +262,7 @@ export class FrameSplitter {
   }
 
   #refuseReentry(method: string): void {
-    if (this.#chunk !== null)
-      throw new Error(`${method} must not be called from a callback of the same splitter`);
+    if (this.#isPushing) throw new Error(`${method} must not be called from a callback of the same splitter`);
   }
 
   #fail(code: SplitterCode, reason: string): void {

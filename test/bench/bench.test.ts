@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { benchCommand } from '../../bench/command.ts';
 import { type Bench, benchContext, formatTable, median, type Row } from '../../bench/harness.ts';
 import { hasTool, needs } from '../support/tools.ts';
 
@@ -15,16 +16,21 @@ const names = readdirSync(FOLDER).flatMap((file) => /^(.+)\.bench\.ts$/.exec(fil
 const isFigure = (value: unknown): boolean =>
   typeof value === 'number' && Number.isFinite(value) && value > 0;
 
-function run(...args: string[]) {
-  const command = ['--import', 'tsx', 'bench/main.ts', ...args];
-  return spawnSync(process.execPath, command, { cwd: join(FOLDER, '..'), encoding: 'utf8', timeout: 60_000 });
+/** The command with these arguments, in this process. */
+async function command(...args: string[]) {
+  const ended = { status: 0, stdout: '', stderr: '' };
+  ended.status = await benchCommand(args, {
+    out: (text) => void (ended.stdout += text),
+    err: (text) => void (ended.stderr += text),
+  });
+  return ended;
 }
 
 describe('benches', () => {
   const rowsOf = new Map<string, Row[]>();
 
   test('there are some', () => {
-    expect(names).toContain('codec');
+    expect(names).toEqual(expect.arrayContaining(['codec', 'wheel']));
   });
 
   test.each(names)(
@@ -47,8 +53,10 @@ describe('benches', () => {
     },
   );
 
-  test.skipIf(!hasTool('gcc'))(`codec rows stand beside C${needs('gcc')}`, () => {
-    const without = rowsOf.get('codec')!.filter((row) => row.limit === undefined);
+  test.skipIf(!hasTool('gcc'))(`codec and wheel rows stand beside C${needs('gcc')}`, () => {
+    const without = ['codec', 'wheel'].flatMap((name) =>
+      rowsOf.get(name)!.filter((row) => row.limit === undefined),
+    );
     expect(without.map((row) => row.name)).toEqual([
       'decodeFrame (an object)',
       'the same, host bytes delivered',
@@ -57,30 +65,45 @@ describe('benches', () => {
 });
 
 describe('the bench command', () => {
-  test('prints machine, command and table', () => {
-    const { status, stdout } = run('codec', '--quick');
+  test('prints machine, command and table', async () => {
+    const { status, stdout } = await command('codec', '--quick');
     expect(status).toBe(0);
     expect(stdout).toContain(`Node ${process.version}`);
     expect(stdout).toContain('npm run bench -- codec --quick');
     expect(stdout).toMatch(/^encode +\d.* Buffer\.write\* \+ table CRC +\d/m);
   });
 
-  test('prints one JSON object, whatever the benches have to say', () => {
-    const { rows, machine } = JSON.parse(run('--quick', '--json').stdout) as {
-      rows: (Row & { bench: string })[];
-      machine: string;
-    };
+  test('a process of its own prints one JSON object, whatever the benches have to say', {
+    timeout: 60_000,
+  }, () => {
+    const args = ['--import', 'tsx', 'bench/main.ts', '--quick', '--json'];
+    const { status, stdout } = spawnSync(process.execPath, args, {
+      cwd: join(FOLDER, '..'),
+      encoding: 'utf8',
+    });
+    expect(status).toBe(0);
+    const { rows, machine } = JSON.parse(stdout) as { rows: (Row & { bench: string })[]; machine: string };
     expect(machine).toContain('Node');
     expect(rows.every((row) => isFigure(row.nsPerOp))).toBe(true);
     expect([...new Set(rows.map((row) => row.bench))]).toEqual(names);
   });
 
-  test('refuses an unknown bench by name, exit code 2', () => {
-    const { status, stderr } = run('kodec');
-    expect({ status, stderr }).toEqual({
+  test.each([
+    ['kodec', /^bench: no bench named kodec; there are codec, .*wheel\n$/],
+    ['codec --fast', /^bench: Unknown option '--fast'.*\n$/],
+    ['--quick=yes', /^bench: Option '--quick' does not take an argument\n$/],
+  ])('refuses %s in one line, exit code 2', async (line, message) => {
+    expect(await command(...line.split(' '))).toEqual({
       status: 2,
-      stderr: expect.stringMatching(/no bench named kodec.*codec/),
+      stdout: '',
+      stderr: expect.stringMatching(message),
     });
+  });
+
+  test('--help names the benches and the options', async () => {
+    const { status, stdout } = await command('--help');
+    expect(status).toBe(0);
+    for (const word of [...names, '--quick', '--json']) expect(stdout).toContain(word);
   });
 });
 

@@ -32,15 +32,20 @@ const beats = (count: number): Buffer => Buffer.concat(Array.from({ length: coun
 /** Send these bytes on a connection each; what `serve` says about the last one, and its summary. */
 async function told(flags: string[], ...connections: Buffer[]): Promise<string> {
   const { server, address } = await command.serve('--drain', '0', '--json', ...flags);
-  for (const bytes of connections) (await open(address)).write(bytes);
+  const own: Socket[] = [];
+  for (const bytes of connections) {
+    const socket = await open(address);
+    own.push(socket);
+    socket.write(bytes);
+  }
   await server.saying(/"type":"(closed|up)"(.|\n)*$/);
-  for (const socket of sockets) if (socket.writable) socket.end();
+  for (const socket of own) if (socket.writable) socket.end();
   await new Promise((resolve) => setTimeout(resolve, 300));
   server.child.kill('SIGTERM');
   return (await server.ended).stdout;
 }
 
-describe('serve', () => {
+describe.concurrent('serve', () => {
   test.each<[flags: string, bytes: Buffer, says: RegExp]>([
     ['--reserved strict', withPadding(ping(1)), /HB_ERR_RESERVED/],
     ['--reserved ignore', withPadding(ping(1)), /"closed":\{"peer-closed":1\}/],

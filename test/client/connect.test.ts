@@ -260,7 +260,7 @@ describe('fails', () => {
     ['timeoutMs', { port: 1, timeoutMs: 2 ** 31 }, '2147483648'],
     ['waitFor', { port: 1, waitFor: 'ever' }, '"ever"'],
     ['intervalMs', { port: 1, intervalMs: 1 }, '1'],
-    ['options.prot', { port: 1, prot: 2 }, 'unknown'],
+    ['options.prot', { port: 1, prot: 2 }, 'is no option'],
   ])('%s: %o is refused by name and value, and nothing stays open', async (name, options, shown) => {
     await fails(options as never, { message: expect.stringMatching(new RegExp(`^${name} .*${shown}`)) });
   });

@@ -365,7 +365,7 @@ test.each([
   [{ backoffMs: 300_001 }, /^backoffMs .*300001/],
   [{ onAlert: 1 }, /^onAlert must be a function/],
   [{ onWait: 1 }, /^onWait must be a function/],
-  [{ backoff: 1 }, /^options\.backoff .*unknown/],
+  [{ backoff: 1 }, /^options\.backoff is no option/],
 ])('%o is refused by name and value', (options, message) => {
   expect(() => new Returns(options as never)).toThrow(message);
 });

@@ -3,12 +3,13 @@
  * canary, a planted hang and a planted bug must be found, minimised, written and replayed; the same seed must give the
  * same inputs. Nothing here depends on time but the hang.
  */
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { fuzzCommand } from '../../fuzz/command.ts';
 import { batches, type Campaign, MODES, runCampaign } from '../../fuzz/engine.ts';
 import { readCorpus } from '../../fuzz/files.ts';
 import { buildSeeds } from '../../fuzz/generate-corpus.ts';
@@ -44,14 +45,14 @@ interface Ended {
   stderr: string;
 }
 
-/** `fuzz/main.ts` with these arguments. */
-function main(...args: string[]): Promise<Ended> {
-  const command = ['--import', 'tsx', 'fuzz/main.ts', ...args];
-  return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd: ROOT, timeout: 30_000 }, (error, stdout, stderr) =>
-      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
+/** The command with these arguments, in this process. */
+function command(...args: string[]): Ended {
+  const ended = { status: 0, stdout: '', stderr: '' };
+  ended.status = fuzzCommand(args, {
+    out: (text) => void (ended.stdout += text),
+    err: (text) => void (ended.stderr += text),
   });
+  return ended;
 }
 
 describe('the corpus', () => {
@@ -178,25 +179,21 @@ describe('the engine', () => {
 });
 
 describe('the command', () => {
-  const patient = { timeout: 60_000 };
-
-  test('the canary is written to a file that reproduces, and exits with 1 both times', patient, async () => {
-    const found = await main('canary', '--seconds', '20', '--seed', '1', '--crashes', folder, '--json');
+  test('the canary is written to a file that reproduces, and exits with 1 both times', () => {
+    const found = command('canary', '--seconds', '20', '--seed', '1', '--crashes', folder, '--json');
     expect(found.stderr).toBe('');
     const { crash, ...facts } = JSON.parse(found.stdout);
     expect({ status: found.status, ...facts }).toMatchObject({ status: 1, target: 'canary', seed: 1 });
     expect(crash.replay).toBe(`npm run fuzz -- canary --replay ${crash.file}`);
     expect(readFileSync(crash.file)).toHaveLength(crash.bytes);
-    const again = await main(...crash.replay.split(' ').slice(4));
+    const again = command(...crash.replay.split(' ').slice(4));
     expect(again.status).toBe(1);
     expect(again.stdout).toContain('the invariant is broken\nError: the canary is dead');
   });
 
-  test('a clean campaign and a clean replay exit with 0', patient, async () => {
-    const [clean, replayed] = await Promise.all([
-      main('frame', '--seconds', '0.2', '--seed', '1', '--crashes', join(folder, 'none')),
-      main('frame', '--json', '--replay', '48420101feffffff78563412168a0000'),
-    ]);
+  test('a clean campaign and a clean replay exit with 0', () => {
+    const clean = command('frame', '--seconds', '0.2', '--seed', '1', '--crashes', join(folder, 'none'));
+    const replayed = command('frame', '--json', '--replay', '48420101feffffff78563412168a0000');
     expect(clean.stdout).toMatch(
       /^frame: seed 1, mode both.*\nframe: \d+ inputs in .*, the invariant held\n$/,
     );
@@ -204,14 +201,19 @@ describe('the command', () => {
     expect([clean.status, replayed.status, existsSync(join(folder, 'none'))]).toEqual([0, 0, false]);
   });
 
-  test('what makes no sense is one line and exit code 2; --list names every target', patient, async () => {
-    const [wrong, listed] = await Promise.all([main('nothing'), main('--list')]);
-    expect(wrong).toEqual({
+  test('--list names every target, --help tells the options', () => {
+    expect(command('--list').stdout.match(/^\S+/gm)).toEqual(TARGETS.map(({ name }) => name));
+    expect(command('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--seconds N') });
+  });
+
+  test('a process of its own: what makes no sense is one line and exit code 2', { timeout: 60_000 }, () => {
+    const args = ['--import', 'tsx', 'fuzz/main.ts', 'nothing'];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
+    expect({ status, stdout, stderr }).toEqual({
       status: 2,
       stdout: '',
       stderr: expect.stringMatching(/^fuzz: no target named "nothing"; there are frame, .*canary\n$/),
     });
-    expect(listed.stdout.match(/^\S+/gm)).toEqual(TARGETS.map(({ name }) => name));
   });
 
   test.each([

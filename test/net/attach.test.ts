@@ -218,8 +218,8 @@ describe('options', () => {
     ['host.delivery', { host: { ...host, delivery: 'half' } }, '"half"'],
     ['host.maxFrameBytes', { host: { ...host, maxFrameBytes: 0 } }, '0'],
     ['host.outboundFrameLength', { host: { ...host, outboundFrameLength: 1 } }, '1'],
-    ['options.interval', { interval: 100 }, 'unknown'],
-    ['host.frame', { host: { ...host, frame: 1 } }, 'unknown'],
+    ['options.interval', { interval: 100 }, 'is no option'],
+    ['host.frame', { host: { ...host, frame: 1 } }, 'is no option'],
   ];
 
   test.each(wrong)('%s: %o is refused by name and value', async (name, options, shown) => {

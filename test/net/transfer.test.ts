@@ -2,7 +2,7 @@
  * F10, F11 and F7 on real sockets and in real time, plain and TLS: a transfer at a crawl, a peer that stops reading,
  * a black hole. The whole 100 MB where everything must run.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { AttachOptions, Link } from '../../src/net/types.ts';
 import { lengthPrefixedFrame } from '../../src/server/length-prefix.ts';
 import { Crawler } from '../support/crawler.ts';
@@ -12,7 +12,8 @@ import { RawPeer } from '../support/raw-peer.ts';
 import { sized } from '../support/sizes.ts';
 import { closeAll, eventually, later, socketPair } from '../support/sockets.ts';
 
-afterEach(closeAll);
+// They mostly wait: all at once.
+afterAll(closeAll);
 
 const KINDS = ['tcp', 'tls'] as const;
 const MEGABYTES = sized(100, 20);
@@ -39,7 +40,7 @@ async function crawl(
   return { link, reader, bytes: frames * frame.length };
 }
 
-describe('F10: a large transfer at a crawl', () => {
+describe.concurrent('F10: a large transfer at a crawl', () => {
   test('longer than the time-out: who beats stays up, who only answers is at worst suspect', async () => {
     const log = new HubLog();
     const options = { intervalMs: 1_000, advice: true };
@@ -73,7 +74,7 @@ describe('F10: a large transfer at a crawl', () => {
   }, 90_000);
 });
 
-describe('F11: a peer that stops reading', () => {
+describe.concurrent('F11: a peer that stops reading', () => {
   test('in the middle of a transfer: write-stall, though the peer beats and stays up; then it goes on', async () => {
     const log = new HubLog();
     const runs = await Promise.all(KINDS.map((kind) => crawl(log, kind, { intervalMs: 300 }, 100)));
@@ -100,7 +101,7 @@ describe('F11: a peer that stops reading', () => {
   });
 });
 
-describe('F7: a black hole with steady writes', () => {
+describe.concurrent('F7: a black hole with steady writes', () => {
   test.each(KINDS)('is dead on time, %s', async (kind) => {
     const log = new HubLog();
     const { accepted, connected } = await socketPair(kind);

@@ -219,6 +219,34 @@ describe('for its consumers', () => {
   });
 });
 
+test('what is packed has no `prepare`, and the checkout has it again afterwards', () => {
+  const copy = mkdtempSync(join(tmpdir(), 'wirebeat-pack-'));
+  try {
+    mkdirSync(join(copy, 'scripts'));
+    const [manifestPath, script] = [join(copy, 'package.json'), join(copy, 'scripts', 'pack-manifest.mjs')];
+    writeFileSync(script, readFileSync(join(ROOT, 'scripts', 'pack-manifest.mjs')));
+    const before = readFileSync(join(ROOT, 'package.json'), 'utf8');
+    writeFileSync(manifestPath, before);
+    const run = (word: string): string => {
+      expect(node(script, [word])).toEqual({ status: 0, output: '' });
+      return readFileSync(manifestPath, 'utf8');
+    };
+    const { prepare, ...scripts } = manifest().scripts;
+    expect(prepare).toBe('npm run build');
+    expect(JSON.parse(run('strip'))).toEqual({ ...manifest(), scripts });
+    expect(run('restore')).toBe(before);
+    run('strip');
+    writeFileSync(manifestPath, '{ "scripts": {} }');
+    expect(run('restore')).toBe('{ "scripts": {} }');
+    expect(node(script, ['stirp'])).toEqual({
+      status: 2,
+      output: 'pack-manifest: strip or restore, got "stirp"\n',
+    });
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+});
+
 test('the build says clearly when it fails, and leaves the last good dist alone', () => {
   const copy = mkdtempSync(join(tmpdir(), 'wirebeat-build-'));
   try {

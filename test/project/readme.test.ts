@@ -15,9 +15,10 @@ const runnable = blocks.filter(({ language }) => ['sh', 'console', 'ts'].include
 describe('README.md', () => {
   let desk: Desk;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     freshBuild();
     desk = new Desk(ROOT, manifest().scripts);
+    await desk.check(runnable.filter(({ language }) => language === 'ts'));
   });
   afterAll(() => desk?.close());
 
@@ -40,13 +41,13 @@ describe('README.md', () => {
   }
 });
 
-describe('the reader of the README', () => {
+describe.concurrent('the reader of the README', () => {
   const fence = '```';
   const page = (info: string, text: string): string => `# Title\n\n${fence}${info}\n${text}\n${fence}\n`;
 
   /** Run a page on a desk of its own; the complaint, or null when all was well. */
-  async function complaint(markdown: string): Promise<string | null> {
-    const desk = new Desk(ROOT, { demo: 'x' });
+  async function complaint(markdown: string, endingLimitMs?: number): Promise<string | null> {
+    const desk = new Desk(ROOT, { demo: 'x' }, endingLimitMs);
     let said: string | null = null;
     try {
       for (const block of parseBlocks(markdown)) await desk.run(block);
@@ -127,6 +128,21 @@ describe('the reader of the README', () => {
     expect(await complaint(markdown)).toMatch(message);
   });
 
+  test('checked together, each module keeps its names and its own faults', async () => {
+    const text = (type: string): string => `const same: ${type} = 1;\nexport const also = same;`;
+    const blocks = [text('number'), text('string')].flatMap((one, at) =>
+      parseBlocks(`${'\n'.repeat(at)}${page('ts check', one)}`),
+    );
+    const desk = new Desk(ROOT, {});
+    try {
+      await desk.check(blocks);
+      await desk.run(blocks[0]!);
+      await expect(desk.run(blocks[1]!)).rejects.toThrow(/^README line 4: .*\nline-4\.ts\(1,7\): .*TS2322/);
+    } finally {
+      await desk.close();
+    }
+  });
+
   test('a background block lives until the next section, on a free port that the page shares', async () => {
     const serve = `node -e "require('net').createServer((s) => s.end('hi')).listen(7401, () => console.log('up'))"`;
     const call = `node -e "require('net').connect(7401).on('data', (d) => console.log(String(d)))"`;
@@ -139,6 +155,6 @@ describe('the reader of the README', () => {
 
   test('a background block that ignores SIGINT is killed, and reported', { timeout: 30_000 }, async () => {
     const stubborn = `node -e "process.on('SIGINT', () => {}); setInterval(() => {}, 1e6); console.log('up')"`;
-    expect(await complaint(page('sh background', stubborn))).toMatch(/ignored SIGINT/);
+    expect(await complaint(page('sh background', stubborn), 500)).toMatch(/ignored SIGINT/);
   });
 });

@@ -35,7 +35,6 @@ export interface Block {
 const LANGUAGES = new Set(['sh', 'console', 'ts', 'text', 'json']);
 const WORDS = /^(background|check|exit=\d+|file=[\w.-]+\.ts)$/;
 const BLOCK_LIMIT_MS = 30_000;
-const ENDING_LIMIT_MS = 3_000;
 
 /** Cut a page into its blocks. Throws, naming the line, for a block outside the convention. */
 export function parseBlocks(markdown: string): Block[] {
@@ -97,6 +96,11 @@ export function missingLine(expected: readonly string[], output: string): string
   return null;
 }
 
+/** Where a `ts` block is kept. */
+function fileOf({ line, words }: Block): string {
+  return words.find((word) => word.startsWith('file='))?.slice(5) ?? `line-${line}.ts`;
+}
+
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -119,12 +123,17 @@ export class Desk {
   readonly folder = mkdtempSync(join(tmpdir(), 'wirebeat-readme-'));
   readonly #root: string;
   readonly #scripts: Record<string, string>;
+  readonly #endingLimitMs: number;
   readonly #ports = new Map<string, number>();
+  /** What the compiler says of each file that was checked; empty when all is well. */
+  readonly #faults = new Map<string, string>();
   #background: { line: number; section: number; running: Running }[] = [];
 
-  constructor(root: string, scripts: Record<string, string>) {
+  /** What runs in the background has `endingLimitMs` to end on SIGINT. */
+  constructor(root: string, scripts: Record<string, string>, endingLimitMs = 3_000) {
     this.#root = root;
     this.#scripts = scripts;
+    this.#endingLimitMs = endingLimitMs;
     mkdirSync(join(this.folder, 'node_modules'));
     mkdirSync(join(this.folder, 'bin'));
     symlinkSync(root, join(this.folder, 'node_modules', 'wirebeat'));
@@ -163,14 +172,41 @@ esac
     }
   }
 
-  async #module(block: Block, text: string): Promise<void> {
-    const file = block.words.find((word) => word.startsWith('file='))?.slice(5) ?? `line-${block.line}.ts`;
-    writeFileSync(join(this.folder, file), text);
+  /** Type-check these `ts` blocks by one run of the compiler; `run` complains of each when it comes to it. */
+  async check(blocks: readonly Block[]): Promise<void> {
+    const files = blocks.map(fileOf);
+    for (const block of blocks) {
+      writeFileSync(join(this.folder, fileOf(block)), await this.#withPorts(block.text));
+    }
     const compiler = join(this.#root, 'node_modules', 'typescript', 'bin', 'tsc');
     const flags =
-      '--noEmit --strict --module nodenext --target es2022 --lib es2023,esnext.disposable --types node';
-    const check = [compiler, ...flags.split(' '), '--allowImportingTsExtensions', '--skipLibCheck', file];
-    await this.#finish({ ...block, words: [] }, this.#start(process.execPath, check), []);
+      '--noEmit --strict --module nodenext --moduleDetection force --target es2022 --lib es2023,esnext.disposable';
+    const more = '--types node --allowImportingTsExtensions --skipLibCheck';
+    const running = this.#start(process.execPath, [
+      compiler,
+      ...flags.split(' '),
+      ...more.split(' '),
+      ...files,
+    ]);
+    await running.silent;
+    for (const file of files) this.#faults.set(file, '');
+    if (running.child.exitCode === 0) return;
+    // Each fault begins with its file; what belongs to none of them concerns all.
+    const faults = running.output().split(/^(?=\S)/m);
+    const ownerOf = (fault: string): string | undefined => files.find((file) => fault.startsWith(`${file}(`));
+    for (const fault of faults) {
+      const owner = ownerOf(fault);
+      for (const file of owner === undefined ? files : [owner]) {
+        this.#faults.set(file, this.#faults.get(file) + fault);
+      }
+    }
+  }
+
+  async #module(block: Block, text: string): Promise<void> {
+    const file = fileOf(block);
+    if (!this.#faults.has(file)) await this.check([block]);
+    const fault = this.#faults.get(file)!;
+    if (fault !== '') throw new Error(`README line ${block.line}: it does not compile\n${fault}`);
     if (block.words.includes('check')) return;
     await this.#settle(block, this.#start(process.execPath, [await this.#erased(file, text)]), []);
   }
@@ -236,7 +272,7 @@ esac
       const limit = setTimeout(() => {
         killed = true;
         kill(running, 'SIGKILL');
-      }, ENDING_LIMIT_MS);
+      }, this.#endingLimitMs);
       await running.ended;
       clearTimeout(limit);
       kill(running, 'SIGKILL');

@@ -252,7 +252,7 @@ describe('limits', () => {
     ['intervalMs', { intervalMs: 50 }, '50'],
     ['hub', { hub: {} }, 'an object'],
     ['keepAlive.idleMs', { tune: { keepAlive: { idleMs: 5 } } }, '5'],
-    ['options.maxlinks', { maxlinks: 1 }, 'unknown'],
+    ['options.maxlinks', { maxlinks: 1 }, 'is no option'],
   ])('%s: %o is refused by name and value, at creation', (name, options, shown) => {
     expect(() => createEchoServer(options as never)).toThrow(new RegExp(`^${name} .*${shown}`));
   });

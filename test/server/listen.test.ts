@@ -141,7 +141,7 @@ describe('listen', () => {
     ['host', { host: '' }, '""'],
     ['path', { path: '' }, '""'],
     ['backlog', { backlog: 0 }, '0'],
-    ['options.prot', { prot: 1 }, 'unknown'],
+    ['options.prot', { prot: 1 }, 'is no option'],
   ])('%s: %o is refused by name and value', async (name, options, shown) => {
     await expect(echo().listen(options as never)).rejects.toThrow(new RegExp(`^${name} .*${shown}`));
   });

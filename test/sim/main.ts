@@ -1,38 +1,36 @@
 /**
- * `npm run sim`: thousands of random histories of links in the lab, each checked against the published promises.
- * `--seeds N` how many, `--from S` the first, `--seed N` replay one with its log, `--json` one object per line,
- * `--mutant NAME` (or `all`) plant a known mistake first and see it caught. Exit 1 when a rule was broken; with
- * `--mutant` when one was not.
+ * `npm run sim`: thousands of random histories of links in the lab, each checked against the published promises; or
+ * the same with known mistakes planted, which must be caught. `--help` tells the options. Exit code 1 when a promise
+ * was broken (or a mistake was not caught), 2 for arguments that are none.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { integerIn } from '../../src/base/assert.ts';
+import { SIM_HELP, type SimArguments, simArguments, UsageError } from './arguments.ts';
 import { generatePlan } from './generate.ts';
 import { runHistory } from './history.ts';
-import { MUTANTS, type Mutant, plant } from './mutants.ts';
+import { type Mutant, plant } from './mutants.ts';
 import { describePlan } from './plan.ts';
 import { explainFailure, runSim } from './runner.ts';
 
 const PROGRESS_EVERY_MS = 2_000;
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '2000' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    mutant: { type: 'string' },
-  },
-});
-const whole = (name: string, text: string): number =>
-  integerIn(name, Number(text), 0, Number.MAX_SAFE_INTEGER);
+function understood(): SimArguments {
+  try {
+    return simArguments(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`sim: ${error.message}`);
+    process.exit(2);
+  }
+}
+
+const options = understood();
 
 async function replay(seed: number): Promise<boolean> {
   const plan = generatePlan(seed);
   const { violations, log } = await runHistory(plan);
   console.log(
-    values.json ? JSON.stringify({ seed, violations, log }) : [describePlan(plan), ...log].join('\n'),
+    options.json ? JSON.stringify({ seed, violations, log }) : [describePlan(plan), ...log].join('\n'),
   );
   return violations.length === 0;
 }
@@ -41,8 +39,8 @@ async function simulate(): Promise<boolean> {
   const startedMs = performance.now();
   let toldMs = startedMs;
   const totals = await runSim({
-    from: whole('--from', values.from),
-    seeds: whole('--seeds', values.seeds),
+    from: options.from,
+    seeds: options.seeds,
     onHistory: (seed, _result, soFar) => {
       const nowMs = performance.now();
       if (nowMs - toldMs < PROGRESS_EVERY_MS) return;
@@ -52,11 +50,11 @@ async function simulate(): Promise<boolean> {
   });
   const { histories, deaths, averted, failedSeed } = totals;
   const perSecond = Math.round((histories * 1_000) / (performance.now() - startedMs));
-  if (failedSeed !== undefined && !values.json) console.log(await explainFailure(failedSeed));
+  if (failedSeed !== undefined && !options.json) console.log(await explainFailure(failedSeed));
   const verdict =
     failedSeed === undefined ? 'all promises kept' : `seed ${failedSeed} broke ${totals.invariant}`;
   const counted = `${histories} histories, ${deaths} deaths, ${averted} averted kills, ${perSecond}/s`;
-  console.log(values.json ? JSON.stringify({ ...totals, perSecond }) : `${counted}: ${verdict}`);
+  console.log(options.json ? JSON.stringify({ ...totals, perSecond }) : `${counted}: ${verdict}`);
   return failedSeed === undefined;
 }
 
@@ -65,7 +63,7 @@ function catchMutant(mutant: Mutant): boolean {
   const { folder, remove } = plant(mutant);
   try {
     const entry = join(folder, 'test/sim/main.ts');
-    const sim = ['--json', '--seeds', values.seeds, '--from', values.from];
+    const sim = ['--json', '--seeds', String(options.seeds), '--from', String(options.from)];
     const child = spawnSync(process.execPath, ['--import', import.meta.resolve('tsx'), entry, ...sim], {
       cwd: folder,
       encoding: 'utf8',
@@ -75,7 +73,7 @@ function catchMutant(mutant: Mutant): boolean {
     const totals = JSON.parse(last);
     const isCaught = totals.failedSeed !== undefined;
     const how = isCaught ? `caught by ${totals.invariant}, seed ${totals.failedSeed}` : `NOT CAUGHT ${last}`;
-    console.log(values.json ? JSON.stringify({ mutant: mutant.name, ...totals }) : `${mutant.name}: ${how}`);
+    console.log(options.json ? JSON.stringify({ mutant: mutant.name, ...totals }) : `${mutant.name}: ${how}`);
     return isCaught;
   } finally {
     remove();
@@ -83,14 +81,11 @@ function catchMutant(mutant: Mutant): boolean {
 }
 
 async function main(): Promise<boolean> {
-  if (values.mutant === undefined) {
-    return values.seed === undefined ? simulate() : replay(whole('--seed', values.seed));
-  }
-  const chosen = MUTANTS.filter(({ name }) => values.mutant === 'all' || values.mutant === name);
-  if (chosen.length === 0) {
-    throw new RangeError(`--mutant must be all or one of ${MUTANTS.map(({ name }) => name).join(', ')}`);
-  }
-  return chosen.map(catchMutant).every(Boolean);
+  const { help, mutants, seed } = options;
+  if (help) console.log(SIM_HELP);
+  else if (mutants.length > 0) return mutants.map(catchMutant).every(Boolean);
+  else return seed === undefined ? simulate() : replay(seed);
+  return true;
 }
 
 process.exitCode = (await main()) ? 0 : 1;

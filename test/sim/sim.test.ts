@@ -1,5 +1,6 @@
 /** The sim itself: a bounded run keeps every promise, a seed replays, and the rules see what they look for. */
 import { describe, expect, test } from 'vitest';
+import { SIM_HELP, simArguments, UsageError } from './arguments.ts';
 import { mayDie } from './excuses.ts';
 import { generatePlan } from './generate.ts';
 import { runHistory } from './history.ts';
@@ -230,6 +231,46 @@ describe('planted mistakes', () => {
   test.each(MUTANTS)('$name still applies, exactly once', (mutant) => {
     expect(occurrences(mutant)).toBe(1);
     expect(mutant.replace).not.toContain(mutant.find);
+  });
+});
+
+describe('the command line', () => {
+  test('has defaults, and takes what is at the limits', () => {
+    expect(simArguments([])).toEqual({
+      seeds: 2_000,
+      from: 1,
+      seed: undefined,
+      mutants: [],
+      json: false,
+      help: false,
+    });
+    expect(simArguments(['--seeds', '1', '--from', '0', '--json'])).toMatchObject({
+      seeds: 1,
+      from: 0,
+      json: true,
+    });
+    expect(simArguments(['--mutant', 'all']).mutants).toEqual(MUTANTS);
+    expect(simArguments(['-h']).help).toBe(true);
+  });
+
+  test.each([
+    ['--seeds x', /^--seeds must be a whole number, 1 or more, .* got "x"$/],
+    ['--seeds 0', /^--seeds .* got "0"$/],
+    ['--from 1.5', /^--from must be a whole number, 0 or more, .* got "1\.5"$/],
+    ['--seed 1e3', /^--seed .* got "1e3"$/],
+    ['--mutant none', /^--mutant must be all or one of .*, got "none"$/],
+    ['--seed 1 --mutant all', /^--seed and --mutant exclude each other$/],
+    ['--fast', /^Unknown option '--fast'/],
+    ['more', /^Unexpected argument 'more'/],
+  ])('refuses %s in one line', (line, message) => {
+    const parse = () => simArguments(line.split(' '));
+    expect(parse).toThrow(UsageError);
+    expect(parse).toThrow(message);
+  });
+
+  test('the help tells every option and every mistake', () => {
+    const words = ['--seeds', '--from', '--seed', '--mutant', '--json', ...MUTANTS.map(({ name }) => name)];
+    for (const word of words) expect(SIM_HELP).toContain(word);
   });
 });
 

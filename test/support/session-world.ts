@@ -284,7 +284,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
     return true;
   }
 
-  /** Whatever may have moved the deadline earlier is followed by this. */
+  /** Whatever may have moved the deadline is followed by this. */
   act(change: (session: Session, nowMs: number) => void): void {
     change(this.session, this.world.nowMs);
     if (this.#timer !== 0) this.world.wheel.rearm(this.#timer, this.session.deadline(this.world.nowMs));
@@ -300,7 +300,7 @@ export class SessionEnd extends Sender implements SessionPort, Receiver {
     if (this.#unread !== undefined) this.#unread.push(cargo);
     else if (cargo === 'host') this.session.receiveHost(this.world.nowMs);
     else this.session.receive(cargo.flags, cargo.seq, cargo.word, this.world.nowMs);
-    if (this.session.takeHastened()) this.act(() => {});
+    this.act(() => {});
   }
 
   pause(): void {

@@ -210,7 +210,7 @@ describe('fault proxy', () => {
     [{ bytesPerSecond: 0 }, /^bytesPerSecond must be/],
     [{ pieceBytes: 0 }, /^pieceBytes must be/],
     [{ mergeMs: Number.NaN }, /^mergeMs must be/],
-    [{ delay: 1 }, /^settings.delay must be/],
+    [{ delay: 1 }, /^settings\.delay is no option/],
   ])('refuses the setting %j', (settings, message) => {
     expect(() => proxy.set('both', settings as never)).toThrow(message);
   });

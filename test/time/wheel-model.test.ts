@@ -197,3 +197,69 @@ describe('the wheel does what a sorted list does', () => {
     });
   }
 });
+
+describe('postponed timers', () => {
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('arm' as const), deadline }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('postpone' as const), index, deadline }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('rearm' as const), index, deadline }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), index }) },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('advance' as const), by: distance }) },
+    { weight: 4, arbitrary: fc.constant({ kind: 'next' as const }) },
+  );
+
+  it('fire when re-armed ones would, and whoever sleeps until nextDueMs never oversleeps nor wakes in the past', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 80, size: 'max' }), (steps) => {
+        const fired = { wheel: [] as string[], twin: [] as string[] };
+        const options = { tickMs: 10, startMs: 0, maxTimers: 100 };
+        const twin = new SortedListTwin({ ...options, onExpire: (id, at) => fired.twin.push(`${id} ${at}`) });
+        const wheel = new TimerWheel<number>({
+          ...options,
+          onExpire: (id, at) => fired.wheel.push(`${id} ${at}`),
+        });
+        const handles: number[] = [];
+        let nowMs = 0;
+        const at = ({ from, by }: Deadline): number =>
+          from === 'zero' ? by : from === 'now' ? nowMs + by : nowMs - by;
+        const advance = (toMs: number): void => {
+          nowMs = Math.min(Math.max(toMs, nowMs), MAX_NOW_MS);
+          wheel.advance(nowMs);
+          twin.advance(nowMs, Infinity);
+          expect(fired.wheel.sort()).toEqual(fired.twin.sort());
+        };
+        for (const one of steps) {
+          if (one.kind === 'arm') {
+            const deadlineMs = at(one.deadline);
+            twin.arm(deadlineMs, handles.length);
+            handles.push(wheel.arm(deadlineMs, handles.length));
+          } else if (one.kind === 'advance') advance(nowMs + one.by * 10);
+          else if (one.kind === 'next') {
+            const dueMs = wheel.nextDueMs();
+            if (dueMs < Infinity) advance(dueMs);
+          } else {
+            const id = one.index % Math.max(handles.length, 1);
+            const handle = handles[id] ?? 0;
+            if (one.kind === 'cancel') expect(wheel.cancel(handle)).toBe(twin.cancel(id));
+            else expect(wheel[one.kind](handle, at(one.deadline))).toBe(twin.rearm(id, at(one.deadline)));
+          }
+          expect(wheel.size).toBe(twin.size);
+          const exactMs = twin.nextDueMs();
+          const dueMs = wheel.nextDueMs();
+          expect(wheel.nextDueMs()).toBe(dueMs);
+          if (exactMs === undefined) expect(dueMs).toBeLessThanOrEqual(nowMs);
+          else expect(dueMs).toBeLessThanOrEqual(exactMs);
+        }
+        // From wake to wake, as a scheduler goes: every wake leads further, and at the end nothing is left.
+        for (let wakes = 0; wheel.nextDueMs() < MAX_NOW_MS; wakes++) {
+          const dueMs = wheel.nextDueMs();
+          advance(dueMs);
+          expect(wheel.nextDueMs()).toBeGreaterThan(nowMs);
+          expect(wakes).toBeLessThan(1_000);
+        }
+        expect(twin.nextDueMs() ?? 0).toBeGreaterThanOrEqual(MAX_NOW_MS);
+      }),
+      { numRuns: sized(1_000, 300) },
+    );
+  });
+});
