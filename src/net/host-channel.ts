@@ -7,6 +7,7 @@
  */
 import type { FrameSplitter } from '../wire/splitter.ts';
 import type { FrameSplitterOptions, SplitterCode, SplitterErrorDetail } from '../wire/splitter-options.ts';
+import { ATTACH_DEFAULTS } from './options.ts';
 import type { HostProtocol, Link } from './types.ts';
 
 const FIRST_GATHER_BYTES = 1024;
@@ -30,18 +31,12 @@ export class HostChannel implements FrameSplitterOptions {
   #gatheredBytes = 0;
   #splitter: FrameSplitter | undefined;
 
-  constructor(
-    owner: ChannelOwner,
-    link: Link,
-    host: HostProtocol,
-    reserved: 'strict' | 'ignore',
-    maxFrameBytes: number,
-  ) {
+  constructor(owner: ChannelOwner, link: Link, host: HostProtocol, reserved: 'strict' | 'ignore') {
     this.#owner = owner;
     this.#link = link;
     this.#host = host;
     this.reserved = reserved;
-    this.maxHostFrameBytes = maxFrameBytes;
+    this.maxHostFrameBytes = host.maxFrameBytes ?? ATTACH_DEFAULTS.maxFrameBytes;
     this.#gathers = (host.delivery ?? 'whole') === 'whole';
   }
 

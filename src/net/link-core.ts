@@ -24,11 +24,9 @@ import type { SocketLink } from './link.ts';
 import { LinkPort, type PortOwner } from './link-port.ts';
 import { ATTACH_DEFAULTS } from './options.ts';
 import { Outbound, type OutboundListener } from './outbound.ts';
-import { OutboundFraming } from './outbound-framing.ts';
 import {
   discardSocket,
   disownSocket,
-  keepsBytes,
   openEvent,
   ownSocket,
   type SocketOwner,
@@ -92,22 +90,10 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.session = new Session(policy, new LinkPort(this, hub, options), hub.random);
     const { host } = options;
     this.#writesPieces = host?.outboundFrameLength !== undefined;
-    if (host === undefined) {
-      this.splitter = new FrameSplitter(this);
-    } else {
-      const maxFrameBytes = host.maxFrameBytes ?? ATTACH_DEFAULTS.maxFrameBytes;
-      this.channel = new HostChannel(this, this.asLink(), host, this.reserved, maxFrameBytes);
-      this.splitter = new FrameSplitter(this.channel);
-      this.channel.bind(this.splitter);
-    }
-    const framing = host?.outboundFrameLength?.bind(host);
-    this.outbound = new Outbound(
-      socket,
-      this,
-      hub.memory,
-      framing === undefined ? undefined : new OutboundFraming(framing),
-      keepsBytes(socket),
-    );
+    this.channel = host && new HostChannel(this, this.asLink(), host, this.reserved);
+    this.splitter = new FrameSplitter(this.channel ?? this);
+    this.channel?.bind(this.splitter);
+    this.outbound = new Outbound(socket, this, hub.memory, host?.outboundFrameLength?.bind(host));
     this.tellLevel(false);
     this.#start(options);
   }

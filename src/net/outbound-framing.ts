@@ -5,7 +5,7 @@
 import { WirebeatError } from '../base/errors.ts';
 import { MAGIC_0, MAGIC_1, MAX_HOST_HEADER_BYTES } from '../wire/constants.ts';
 
-type FrameLength = (bytes: Uint8Array, start: number, end: number) => number;
+export type FrameLength = (bytes: Uint8Array, start: number, end: number) => number;
 
 export class OutboundFraming {
   readonly #frameLength: FrameLength;

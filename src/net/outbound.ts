@@ -12,8 +12,8 @@ import { Sent, type SentResult } from '../session/port.ts';
 import { Flag, FRAME_BYTES } from '../wire/constants.ts';
 import { encodeFrameInto } from '../wire/frame.ts';
 import { BATCH_FRAMES, type FrameBuffer } from './frame-buffer.ts';
-import type { OutboundFraming } from './outbound-framing.ts';
-import type { WriteCallback } from './ownership.ts';
+import { type FrameLength, OutboundFraming } from './outbound-framing.ts';
+import { keepsBytes, type WriteCallback } from './ownership.ts';
 import type { SharedMemory } from './shared-memory.ts';
 
 const EMPTY = Buffer.alloc(0);
@@ -54,15 +54,14 @@ export class Outbound {
     socket: Socket,
     listener: OutboundListener,
     memory: SharedMemory,
-    framing: OutboundFraming | undefined,
-    keepsBytes: boolean,
+    frameLength: FrameLength | undefined,
   ) {
     this.#socket = socket;
     this.#listener = listener;
     this.#memory = memory;
-    this.#framing = framing;
+    this.#framing = frameLength && new OutboundFraming(frameLength);
     this.#write = socket.write;
-    this.#keepsBytes = keepsBytes;
+    this.#keepsBytes = keepsBytes(socket);
   }
 
   /** The socket's own `write`, to be put back at the end. */

@@ -21,7 +21,7 @@ import type { SessionStats } from './stats.ts';
 /** Spread of the send gap below one interval; narrower when a single miss already means death. */
 const JITTER = 0.25;
 const JITTER_SINGLE_MISS = 0.15;
-/** A question owed within so many intervals is asked in place of the peer's next one: later it would come between two. */
+/** A question owed within so many intervals takes the place of the peer's next one: later it falls between two. */
 const OWN_TURN_INTERVALS = 1.75;
 /** A process that runs this late tells its peers, in place of a BEAT. */
 const TOLD_LAG_MS = 100;
@@ -251,6 +251,8 @@ export class Transmitter {
    * own question that is owed before long takes the place of the peer's next one.
    */
   #gapAfterAnswerMs(nowMs: number): number {
+    // The first question may come on accept, with those of a crowd: that must not bring the beats we owe them into step.
+    if (this.#stats.pongsSent === 1) return this.lastTxMs + this.#gapMs - Math.floor(nowMs);
     if (this.#questions.outstanding > 0) return this.#nextGapMs(); // both asked: chance decides who is first next time
     const soonMs = nowMs + OWN_TURN_INTERVALS * this.#limits.txIntervalMs;
     return this.#gapAtMs(this.#asksAlways || this.#questions.askAtMs < soonMs ? 0 : 1);

@@ -1,5 +1,9 @@
-/** The byte work of FrameSplitter that needs no state: joining held bytes with a chunk, and finding the next start. */
+/**
+ * The work of FrameSplitter that needs no state: joining held bytes with a chunk, finding the next start, and judging
+ * what a host says of its frames.
+ */
 import { MAGIC_0 } from './constants.ts';
+import type { SplitterCode } from './splitter-options.ts';
 
 export const NO_BYTES = new Uint8Array(0);
 
@@ -22,4 +26,22 @@ export function strayRun(bytes: Uint8Array, at: number, end: number): number {
   let next = at + 1;
   while (next < end && bytes[next] !== MAGIC_0) next++;
   return next - at;
+}
+
+/** What is wrong with a host frame of `length` bytes, told after `offeredBytes` of its header; undefined when nothing is. */
+export function refuseHostLength(
+  length: number,
+  offeredBytes: number,
+  maxBytes: number,
+): { readonly code: SplitterCode; readonly reason: string } | undefined {
+  const code = 'HB_ERR_DESYNC';
+  if (length === 0) return { code, reason: `a host header undecided after ${offeredBytes} bytes` };
+  if (length > maxBytes) {
+    return {
+      code: 'HB_ERR_HOST_TOO_LARGE',
+      reason: `a host frame of ${length} bytes, at most ${maxBytes} allowed`,
+    };
+  }
+  if (Number.isInteger(length) && length > 0) return undefined;
+  return { code, reason: length === -1 ? 'the host lost its framing' : `hostFrameLength gave ${length}` };
 }

@@ -13,7 +13,7 @@
  * HB_ERR_RESERVED, fatal at once: these are a peer to be told, not noise to be survived.
  *
  * An answer of `hostFrameLength` that is no length is HB_ERR_DESYNC too, not an exception: peer bytes may provoke it.
- * Exceptions of the callbacks leave `push`, with the state in order and the rest kept for the next push.
+ * What callbacks throw leaves `push`, with the state in order and the rest kept for the next one.
  *
  * Cost: a few words while idle; a unit cut in two is held in a copy, at most 15 bytes of a heartbeat and less than
  * `maxHostHeaderBytes` of a host header. Host bodies are counted, not held.
@@ -21,7 +21,7 @@
 import { typeError } from '../base/errors.ts';
 import * as fixed from './constants.ts';
 import { checkFrame, failureOf, isReservedIgnored, readFlags, readSeq, readTimestamp } from './frame.ts';
-import { joinBytes, NO_BYTES, restBytes, strayRun } from './splitter-bytes.ts';
+import { joinBytes, NO_BYTES, refuseHostLength, restBytes, strayRun } from './splitter-bytes.ts';
 import { checkHandler, type FrameSplitterOptions, limitOf, type SplitterCode } from './splitter-options.ts';
 
 export type { FrameSplitterOptions, SplitterCode, SplitterErrorDetail } from './splitter-options.ts';
@@ -39,7 +39,6 @@ const RUNNING = 0;
 const STOPPED = 1;
 /** By a fatal error or `end()`: nothing more is delivered, nothing is kept. */
 const CLOSED = 2;
-
 const HOST_HEADER_LIMIT_BYTES = 65_536;
 
 export class FrameSplitter {
@@ -90,15 +89,15 @@ export class FrameSplitter {
     if (!(chunk instanceof Uint8Array)) throw typeError('chunk', 'a Uint8Array', chunk);
     this.#refuseReentry('push');
     if (this.#state !== RUNNING) return;
-    if (this.#isLoneFrame(chunk)) {
-      this.#pushFrame(chunk);
-      return;
-    }
     this.#isPushing = true;
-    this.#chunk = chunk;
     try {
-      if (this.#held === null || this.#parseHeld(this.#held, chunk)) {
-        this.#parse(chunk, chunk.length, chunk.length);
+      if (this.#isLoneFrame(chunk)) {
+        this.#cursor = FRAME_BYTES; // and the chunk is not kept, which would cost more than reading it
+        this.#deliverFrame(chunk, 0);
+      } else {
+        this.#chunk = chunk;
+        const isAligned = this.#held === null || this.#parseHeld(this.#held, chunk);
+        if (isAligned) this.#parse(chunk, chunk.length, chunk.length);
       }
     } finally {
       this.#settle(chunk);
@@ -113,8 +112,8 @@ export class FrameSplitter {
     this.#refuseReentry('end');
     if (this.#held !== null) this.push(NO_BYTES); // what a throwing callback left behind comes first
     if (this.#state !== RUNNING) return;
-    this.#state = CLOSED;
     const heldBytes = this.#held?.length ?? 0;
+    this.#state = CLOSED;
     this.#held = null;
     if (heldBytes === 0 && this.#hostRemaining === 0) return;
     const missing = this.#hostRemaining > 0 ? `${this.#hostRemaining} bytes of a host frame are missing` : '';
@@ -168,16 +167,9 @@ export class FrameSplitter {
     return checkFrame(chunk, 0, this.#isReservedIgnored) === 0;
   }
 
-  /** Deliver it without keeping a reference to the chunk, which costs more than reading it: nothing lies behind it. */
-  #pushFrame(chunk: Uint8Array): void {
-    this.#isPushing = true;
-    this.#base += FRAME_BYTES;
+  #deliverFrame(bytes: Uint8Array, at: number): void {
     if (this.#skipped > 0) this.#skipped = Math.max(0, this.#skipped - RESYNC_REPAY_BYTES);
-    try {
-      this.#handler.onFrame(readFlags(chunk, 0), readSeq(chunk, 0), readTimestamp(chunk, 0));
-    } finally {
-      this.#isPushing = false;
-    }
+    this.#handler.onFrame(readFlags(bytes, at), readSeq(bytes, at), readTimestamp(bytes, at));
   }
 
   /**
@@ -185,7 +177,6 @@ export class FrameSplitter {
    * unit before its callback runs, so that a callback may stop us or throw.
    */
   #parse(bytes: Uint8Array, end: number, limit: number): void {
-    const handler = this.#handler;
     while (this.#cursor < limit && this.#state === RUNNING) {
       const at = this.#cursor;
       if (this.#hostRemaining > 0) {
@@ -199,8 +190,7 @@ export class FrameSplitter {
         const failure = checkFrame(bytes, at, this.#isReservedIgnored);
         if (failure === 0) {
           this.#cursor = at + FRAME_BYTES;
-          if (this.#skipped > 0) this.#skipped = Math.max(0, this.#skipped - RESYNC_REPAY_BYTES);
-          handler.onFrame(readFlags(bytes, at), readSeq(bytes, at), readTimestamp(bytes, at));
+          this.#deliverFrame(bytes, at);
         } else {
           this.#refuse(failure);
         }
@@ -234,22 +224,10 @@ export class FrameSplitter {
   #openHost(bytes: Uint8Array, at: number, end: number): boolean {
     const offered = Math.min(end, at + this.#maxHostHeaderBytes);
     const length = this.#handler.hostFrameLength!(bytes, at, offered);
-    if (length === 0) {
-      if (offered - at < this.#maxHostHeaderBytes) return false;
-      this.#fail('HB_ERR_DESYNC', `a host header undecided after ${this.#maxHostHeaderBytes} bytes`);
-    } else if (length > this.#maxHostFrameBytes) {
-      this.#fail(
-        'HB_ERR_HOST_TOO_LARGE',
-        `a host frame of ${length} bytes, at most ${this.#maxHostFrameBytes} allowed`,
-      );
-    } else if (Number.isInteger(length) && length > 0) {
-      this.#hostRemaining = length;
-    } else {
-      this.#fail(
-        'HB_ERR_DESYNC',
-        length === -1 ? 'the host lost its framing' : `hostFrameLength gave ${length}`,
-      );
-    }
+    if (length === 0 && offered - at < this.#maxHostHeaderBytes) return false;
+    const refusal = refuseHostLength(length, offered - at, this.#maxHostFrameBytes);
+    if (refusal === undefined) this.#hostRemaining = length;
+    else this.#fail(refusal.code, refusal.reason);
     return true;
   }
 

@@ -311,3 +311,18 @@ test('head is delivered after attach has returned, also on a socket that flows a
   expect([seen, hub.stats().links]).toEqual([[true], 0]);
   await hub.close();
 });
+
+test('who reads beside us later sees what comes from then on; so does the link', async () => {
+  for (const event of ['data', 'readable'] as const) {
+    const { accepted, connected } = await socketPair();
+    const link = new HubLog().hub.attach(accepted);
+    connected.write(encodeFrame({ flags: 0, seq: 1, timestamp: 1 }));
+    await eventually(() => link.stats().framesReceived === 1, 'the first beat');
+    const seen: Buffer[] = [];
+    if (event === 'data') accepted.on('data', (chunk: Buffer) => seen.push(chunk));
+    else accepted.on('readable', () => seen.push(accepted.read() as Buffer));
+    connected.write(encodeFrame({ flags: 0, seq: 2, timestamp: 2 }));
+    await eventually(() => link.stats().framesReceived === 2, 'the second beat');
+    expect(seen.map((chunk) => chunk.length)).toEqual([16]);
+  }
+});

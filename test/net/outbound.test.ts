@@ -200,7 +200,7 @@ test('a frame that Node keeps is not overwritten by the next one that uses the s
   const socket = newSocket();
   socket.connect({ ...where }); // until it stands, every write is kept
   const memory = new SharedMemory();
-  const outbound = new Outbound(socket, { onFlushed() {}, onFree() {} }, memory, undefined, false);
+  const outbound = new Outbound(socket, { onFlushed() {}, onFree() {} }, memory, undefined);
   expect(outbound.send(Flag.AckRequest, 7, 8)).toBe(Sent.Queued);
   memory.lone.put(0, 0, 1, 1);
   const peer = new RawPeer(tame((await accepting)[0]));

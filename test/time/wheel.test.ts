@@ -229,6 +229,22 @@ describe('inside a callback', () => {
     expect(wheel.size).toBe(0);
   });
 
+  it('F35: postponed in its own callback it is re-armed; postponed for the past, due', () => {
+    const { wheel, fired } = logged();
+    const handle = wheel.arm(10, () => {
+      expect(wheel.postpone(handle, 30)).toBe(true);
+      expect(wheel.size).toBe(1);
+    });
+    expect(wheel.advance(20)).toBe(1);
+    expect(wheel.postpone(handle, 15)).toBe(true);
+    expect([wheel.nextDueMs(), wheel.advance(20)]).toEqual([20, 1]);
+    expect(wheel.cancel(handle)).toBe(true);
+    expect(wheel.postpone(handle, 50)).toBe(false);
+    expect(() => wheel.postpone(wheel.arm(50, 'kept'), Number.NaN)).toThrow(/deadlineMs/);
+    expect(wheel.advance(50)).toBe(1);
+    expect(fired).toContain('kept');
+  });
+
   it('F35: re-armed then cancelled in its own callback, its place can be taken at once', () => {
     const { wheel, fired } = logged();
     let other: TimerHandle = 0;
