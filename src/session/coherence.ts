@@ -144,8 +144,9 @@ const RULES: readonly Rule[] = [
     const deadMs = deadAfter * intervalMs;
     const mostMs = peerMaximumMs ?? MAX_DETECTION_MS;
     if (deadMs <= mostMs) return undefined;
-    const rest = `${intervalMs} x deadAfter ${deadAfter} is ${deadMs} ms: peers that negotiate refuse more than ${mostMs}`;
+    const sum = `${intervalMs} x deadAfter ${deadAfter} is ${deadMs} ms`;
     const severity = peerMaximumMs === undefined ? 'warning' : 'error';
+    const rest = `${sum}: peers that negotiate refuse more than ${mostMs}`;
     return finding(severity, 'detection-too-long', 'intervalMs', rest);
   },
 

@@ -251,7 +251,7 @@ export class Transmitter {
    * own question that is owed before long takes the place of the peer's next one.
    */
   #gapAfterAnswerMs(nowMs: number): number {
-    // The first question may come on accept, with those of a crowd: that must not bring the beats we owe them into step.
+    // The first question may come on accept, with those of a crowd: it must not bring the beats owed to them into step.
     if (this.#stats.pongsSent === 1) return this.lastTxMs + this.#gapMs - Math.floor(nowMs);
     if (this.#questions.outstanding > 0) return this.#nextGapMs(); // both asked: chance decides who is first next time
     const soonMs = nowMs + OWN_TURN_INTERVALS * this.#limits.txIntervalMs;
@@ -265,8 +265,7 @@ export class Transmitter {
   /** The gap at `fraction` of the way from the shortest to the longest one. */
   #gapAtMs(fraction: number): number {
     const spread = this.#limits.ownMultiplier === 1 ? JITTER_SINGLE_MISS : JITTER;
-    const gapMs = Math.floor(this.#limits.txIntervalMs * (0.75 + spread * fraction));
-    // The wheel rounds up to a tick; a duty to send must round down.
-    return gapMs - this.#tickMs + 1;
+    // The wheel rounds up to a tick, and times of sending are cut to whole ms; a duty to send must round down.
+    return Math.ceil(this.#limits.txIntervalMs * (0.75 + spread * fraction)) - this.#tickMs;
   }
 }

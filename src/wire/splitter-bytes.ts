@@ -28,7 +28,7 @@ export function strayRun(bytes: Uint8Array, at: number, end: number): number {
   return next - at;
 }
 
-/** What is wrong with a host frame of `length` bytes, told after `offeredBytes` of its header; undefined when nothing is. */
+/** What is wrong with a host frame of `length` bytes, said after `offeredBytes` of its header; undefined: nothing. */
 export function refuseHostLength(
   length: number,
   offeredBytes: number,

@@ -20,7 +20,8 @@ let code: string | undefined;
 
 socket.on('connect', () => {
   say('connected');
-  say('tuned', { report: tuneSocket(socket, tune), explained: explainTuning(tune) }); // no heartbeats: `idleWithoutBeats`
+  // Without heartbeats, `idleWithoutBeats` is what holds.
+  say('tuned', { report: tuneSocket(socket, tune), explained: explainTuning(tune) });
 });
 socket.on('error', (error: NodeJS.ErrnoException) => {
   code = error.code;

@@ -36,8 +36,8 @@ test('the tick by which a duty is planned early is no lateness', () => {
   const beating = session();
   beating.open(10_000, 0);
   beating.wake(10_000, false);
-  beating.wake(10_866 + 20, false);
+  beating.wake(10_865 + 20, false);
   expect([beating.stats.framesSent, beating.stats.beatsLate]).toEqual([2, 0]);
-  beating.wake(10_886 + 866 + 21, false);
+  beating.wake(10_885 + 865 + 21, false);
   expect([beating.stats.framesSent, beating.stats.beatsLate]).toEqual([3, 1]);
 });

@@ -22,6 +22,10 @@ const SLACK_MS = 30;
 function onlyAnswers(connection: ConnectionPlan, side: Side): boolean {
   // Until they have agreed, whoever is slower than the other expects is judged by its answers.
   if (connection.negotiation !== undefined) return true;
+  // Nobody told the other that one missed interval is death here: its beats may be a whole one and the jitter apart.
+  const { deadAfter, farDeadAfter } = connection;
+  const [judged, known] = side === 'near' ? [deadAfter, farDeadAfter] : [farDeadAfter, deadAfter];
+  if (judged === 1 && known > 1) return true;
   return side === 'near' && connection.peer !== 'full';
 }
 

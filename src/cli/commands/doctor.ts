@@ -67,8 +67,8 @@ Examples:
 
 Conflicts (errors) are: a keepalive that the kernel does not take; a user time-out of 0, or one that takes the place of
 --keepalive-count; an interval that the path's idle limit or the server's minimum (--server-min) does not allow; more
-silence than peers agree to (${typedDuration(MAX_DETECTION_MS)}). A warning is what works, but otherwise than it seems: the kernel ends
-the link before our verdict, one lost beat and the path forgets.
+silence than peers agree to (${typedDuration(MAX_DETECTION_MS)}). A warning is what works, but otherwise than it seems:
+the kernel ends the link before our verdict, one lost beat and the path forgets.
 
 Exit codes: 0 it fits (warnings are shown), 1 a conflict, 2 the command line cannot be used.`;
 
