@@ -67,13 +67,15 @@ export class Duty {
   }
 
   /** When something is owed next, ms; Infinity for one who only answers, or while nothing can go out. */
-  get nextMs(): number {
-    const { policy, transmitter, silence, questions } = this.#parts;
+  nextMs(state: LinkState): number {
+    const { policy, transmitter, silence, questions, announcer } = this.#parts;
     if (policy.role === 'responder' || transmitter.isHeld) return Infinity;
     let next = Math.min(transmitter.dueMs, silence.askAtMs, questions.askAtMs);
     if (this.#probes !== undefined) next = Math.min(next, this.#probes.nextMs);
     if (this.business !== undefined) next = Math.min(next, this.business.nextMs);
     if (this.agreement !== undefined) next = Math.min(next, this.agreement.nextMs);
+    // Who is asked all the time beats no more, and no beat of ours would tell it in passing.
+    if (state === 'up' && !announcer.isOneWayTold) next = Math.min(next, questions.missingAtMs);
     return next;
   }
 

@@ -292,7 +292,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   deadline(nowMs: number): number {
     if (this.state === 'closed') return Infinity;
     const judge = Math.min(this.judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.departure.byMs);
-    return Math.min(judge, this.#tellPauseAtMs, this.#silence.lookAtMs, this.#duty.nextMs);
+    return Math.min(judge, this.#tellPauseAtMs, this.#silence.lookAtMs, this.#duty.nextMs(this.state));
   }
 
   // ---- receiving ---------------------------------------------------------

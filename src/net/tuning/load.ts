@@ -1,4 +1,5 @@
 /** What many idle links cost: packets, bytes and processor time, from the interval and a cost per frame. */
+import { SESSION_DEFAULTS } from '../../session/policy.ts';
 import { FRAME_BYTES } from '../../wire/constants.ts';
 
 export interface BeatCost {
@@ -42,8 +43,9 @@ export function linkLoad(
   deadAfter: number,
   cost: BeatCost = BEAT_COST,
 ): LinkLoad {
-  const turns = deadAfter === 1 ? 1 : 1 / (2 * deadAfter);
-  const perLink = (2_000 / intervalMs) * (1 / MEAN_FRACTION + turns);
+  const turns = deadAfter === 1 ? 1 : 2 / (3 * deadAfter);
+  const meanGapMs = MEAN_FRACTION * intervalMs - SESSION_DEFAULTS.tickMs / 2; // a tick early, and rounded up to one
+  const perLink = 2_000 * (1 / meanGapMs + turns / intervalMs);
   const framesPerSecond = links * perLink;
   return {
     links,
