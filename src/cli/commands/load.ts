@@ -46,7 +46,8 @@ Examples:
   $ wirebeat load example.org:7443 --tls --links 500 --rate 100 --json
 
 Beyond half the local ports of one address (about 14 000 links) Linux searches ever longer for a free one: --spread.
-A beat is late when it leaves more than two ticks (20 ms) after it was due; the first interval is the warm-up.
+A beat is late when it leaves more than two ticks (20 ms) after it was due; the warm-up is the first interval, 5 s
+at least and half of the duration at most.
 A verdict is false when the service answered another link within the last interval.
 
 With --return a link that was told to go is not lost, unless it fails to come back.

@@ -12,6 +12,9 @@ import type { Address } from '../address.ts';
 import { Dialer } from './dialer.ts';
 import { Tally } from './tally.ts';
 
+/** What the storm of connecting left behind takes some seconds to settle: queues, compiled code, collected garbage. */
+const LEAST_WARM_UP_MS = 5_000;
+
 export interface RunOptions {
   readonly destinations: readonly Address[];
   readonly tls: ConnectOptions['tls'];
@@ -103,7 +106,7 @@ export class LoadRun {
     this.dialer.stop();
     this.connectMs = performance.now() - startMs;
     const { durationMs, intervalMs } = this.#options;
-    const warmUpMs = Math.min(intervalMs, durationMs / 2);
+    const warmUpMs = Math.min(Math.max(intervalMs, LEAST_WARM_UP_MS), durationMs / 2);
     await this.#pass(warmUpMs, interrupted);
     this.tally.warmedUp();
     const before = this.hub.stats();
