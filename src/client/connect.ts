@@ -7,7 +7,6 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { integerIn, numberIn, oneOf } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
 import { defaultHub, type HeartbeatHub } from '../net/hub.ts';
-import { loneReading } from '../net/lone-reading.ts';
 import { nativeSockets } from '../net/native/native.ts';
 import type { AttachOptions, HostProtocol, Link } from '../net/types.ts';
 import { pickSessionOptions, sessionPolicy } from '../session/policy.ts';
@@ -111,12 +110,9 @@ function checked(options: ConnectOptions): Settings {
   return { port, host, path: options.path, timeoutMs, waitFor };
 }
 
-function openSocket({ port, host, path }: Settings, tls: ConnectOptions['tls'], isAlone: boolean): Socket {
+function openSocket({ port, host, path }: Settings, tls: ConnectOptions['tls']): Socket {
   const where = path === undefined ? { port, host } : { path };
-  if (tls === undefined || tls === false) {
-    const socket: Socket = connectTcp({ ...where, ...(isAlone && loneReading(() => socket)) });
-    return socket;
-  }
+  if (tls === undefined || tls === false) return connectTcp(where);
   const asked = tls === true ? {} : tls;
   // A name is what certificates are checked against; an address is none.
   const servername = path === undefined && isIP(host) === 0 ? { servername: host } : {};
@@ -129,7 +125,7 @@ function open(
   hub: HeartbeatHub = defaultHub(),
   attach: AttachOptions,
 ): Link {
-  const socket = openSocket(settings, tls, attach.host === undefined);
+  const socket = openSocket(settings, tls);
   try {
     return hub.attach(socket, { firstPhase: 0, ...kernelPatience(settings, attach), ...attach });
   } catch (error) {

@@ -109,16 +109,16 @@ function guardedEnd(this: OwnedSocket, ...args: Parameters<Socket['end']>): Sock
  * Whatever is not plain (the end, a paused stream, something that waits) goes the usual way.
  */
 function directPush(this: OwnedSocket, chunk: unknown, encoding?: BufferEncoding): boolean {
-  if (chunk instanceof Uint8Array && receiveDirectly(this, chunk)) return true;
-  return (Object.getPrototypeOf(this) as Socket).push.call(this, chunk, encoding);
-}
-
-/** Hand what was read to the owner; false when the stream must take it, and keep it if it must wait. */
-export function receiveDirectly(socket: OwnedSocket, chunk: Uint8Array): boolean {
-  const isPlain =
-    socket.push === directPush && socket.readableFlowing === true && socket.readableLength === 0;
-  const owner = socket[OWNER];
-  if (!isPlain || owner === undefined || chunk.length === 0) return false;
+  const owner = this[OWNER];
+  if (
+    owner === undefined ||
+    this.readableFlowing !== true ||
+    this.readableLength > 0 ||
+    !(chunk instanceof Uint8Array) ||
+    chunk.length === 0
+  ) {
+    return (Object.getPrototypeOf(this) as Socket).push.call(this, chunk, encoding);
+  }
   owner.receive(chunk);
   return true;
 }

@@ -8,7 +8,6 @@ import { type ConnectOptions, connectHeartbeat } from '../../src/client/connect.
 import { createEchoServer } from '../../src/server/echo-server.ts';
 import { lengthPrefixedFrame } from '../../src/server/length-prefix.ts';
 import type { EchoServerOptions } from '../../src/server/options.ts';
-import { encodeFrame } from '../../src/wire/frame.ts';
 import { Authority, TEST_TLS } from '../support/certificates.ts';
 import { recordingHost } from '../support/hosts.ts';
 import { HubLog } from '../support/hub-log.ts';
@@ -276,45 +275,5 @@ describe('fails', () => {
     const log = new HubLog();
     const link = await connectHeartbeat({ port, hub: log.hub, intervalMs: 100 });
     expect(await log.closed(link)).toMatchObject({ cause: 'process-hung' });
-  });
-});
-
-describe('a socket that reads into memory shared by all', () => {
-  const beat = (seq: number) => encodeFrame({ flags: 0, seq, timestamp: seq });
-  const bytesOf = (pieces: Buffer[]): string => Buffer.concat(pieces).toString('latin1');
-
-  test('beats in any pieces arrive, while paused they wait, and who reads too sees them whole', async () => {
-    const { port, sockets } = await rawServer((socket) => void socket.write(beat(1)));
-    const link = await connectHeartbeat({ port, hub: new HubLog().hub });
-    const peer = sockets[0] as Socket;
-    const seen: Buffer[] = [];
-    peer.write(Buffer.concat([beat(2), beat(3), beat(4).subarray(0, 5)]));
-    await eventually(() => link.stats().framesReceived === 3, 'two beats and a piece');
-    link.pause();
-    peer.write(beat(4).subarray(5));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(link.stats().framesReceived).toBe(3);
-    link.resume();
-    await eventually(() => link.stats().framesReceived === 4, 'what waited');
-    link.socket.on('data', (chunk: Buffer) => seen.push(chunk));
-    peer.write(beat(5));
-    await eventually(() => link.stats().framesReceived === 5, 'the fifth');
-    peer.write(beat(6));
-    await eventually(() => link.stats().framesReceived === 6, 'the sixth');
-    expect(bytesOf(seen)).toBe(bytesOf([beat(5), beat(6)])); // each with its own bytes, though one memory was read into
-  });
-
-  test('given back, it is a stream like any other: bytes, back-pressure, the end', async () => {
-    const { port, sockets } = await rawServer((socket) => void socket.write(beat(1)));
-    const link = await connectHeartbeat({ port, hub: new HubLog().hub });
-    const { socket } = link.detach();
-    const peer = sockets[0] as Socket;
-    const sent = Buffer.alloc(4_000_000, 'every byte of this ');
-    peer.end(sent);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(socket.readableLength).toBeLessThan(1_000_000);
-    const received: Buffer[] = [];
-    for await (const chunk of socket) received.push(chunk as Buffer);
-    expect(Buffer.concat(received).equals(sent)).toBe(true);
   });
 });
