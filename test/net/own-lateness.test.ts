@@ -325,3 +325,45 @@ describe('F19: business probes on real sockets', () => {
     expect([runs, peer.pongs.length, asked.mock.calls.length]).toEqual([1, 1, 1]);
   });
 });
+
+describe('a poll of many sockets that takes long', () => {
+  async function pair() {
+    const time = new ManualTime();
+    const log = new HubLog({ clock: time, timers: time });
+    const links = [];
+    for (const firstPhase of [0.5, 0.9]) {
+      const { accepted, connected } = await socketPair();
+      const peer = new RawPeer(connected);
+      links.push({ peer, link: log.hub.attach(accepted, { intervalMs: 1_000, firstPhase }) });
+    }
+    const [quiet, busy] = links as [(typeof links)[0], (typeof links)[0]];
+    /** The loop is still reading: no timer ran since. */
+    const readAt = (nowMs: number): void => {
+      time.nowMs = nowMs;
+      busy.link.socket.emit('data', busy.peer.frame(0));
+    };
+    return { time, log, quiet, busy, readAt };
+  }
+
+  test('does not hold back the beats of the others', async () => {
+    const { quiet, readAt } = await pair();
+    readAt(1_509);
+    expect(quiet.link.stats().framesSent).toBe(0);
+    readAt(1_520);
+    expect(quiet.link.stats()).toMatchObject({ framesSent: 1, beatsLate: 0 });
+    await quiet.peer.seen(1);
+  });
+
+  test('judges nobody: what waits in the other sockets was not read', async () => {
+    const { time, log, quiet, readAt } = await pair();
+    quiet.link.socket.emit('data', quiet.peer.frame(0));
+    time.nowMs = 1_600;
+    readAt(1_600);
+    for (let nowMs = 2_000; nowMs < 30_000; nowMs += 500) readAt(nowMs);
+    await settle();
+    expect(log.names(quiet.link)).toEqual(['up']);
+    time.block(0);
+    await time.pass(10_000);
+    expect(log.names(quiet.link)).toEqual(['up', 'suspect', 'dead', 'closed']);
+  });
+});
