@@ -130,10 +130,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     } finally {
       if (!this.isOver) this.#armAt(next === NEEDS_POLL ? Infinity : next);
     }
-    if (next !== NEEDS_POLL || this.isOver) return;
-    // Between reads nobody is judged: the wake after them does.
-    if (this.hub.scheduler.isCatchingUp) this.#armAt(nowMs);
-    else this.hub.judgeAfterPoll(this.asLink());
+    if (next === NEEDS_POLL && !this.isOver) this.hub.judgeAfterPoll(this.asLink());
   }
 
   #armAt(deadlineMs: number): void {
@@ -315,7 +312,6 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
       if (this.closed === undefined) this.outbound.endBatch();
     }
     if (this.isOpen && !this.isOver) this.#plan(this.session.deadline(this.hub.chunkMs));
-    this.hub.scheduler.catchUp(this.hub.chunkMs);
     if (this.#hostPieces > YIELD_AFTER_PIECES) this.#yield();
   }
 

@@ -93,7 +93,6 @@ export class Scheduler<T> {
   readonly #clock: Clock;
   readonly #host: TimerHost;
   readonly #batchTimers: number;
-  readonly #tickMs: number;
   readonly #onWake: ((nowMs: number, lagMs: number) => void) | undefined;
 
   #sleep: HostTimer | undefined;
@@ -106,10 +105,6 @@ export class Scheduler<T> {
   /** Immediates stay referenced: an unreferenced one does not keep the loop from sleeping in its poll. */
   #continuation: HostTimer | undefined;
   #firing = false;
-  /** When reads have held the timers up for a tick. */
-  #catchUpAtMs = Number.POSITIVE_INFINITY;
-  /** Timers fire between reads: what had arrived by now may not have been read. */
-  isCatchingUp = false;
   #poll: HostTimer | undefined;
   #afterPoll: (() => void)[] = [];
   #referenced = false;
@@ -120,7 +115,6 @@ export class Scheduler<T> {
     knownKeys('options', options, OPTION_NAMES);
     const { tickMs, maxTimers, batchTimers } = { ...SCHEDULER_DEFAULTS, ...options };
     const onExpire = functionOf('onExpire', options.onExpire);
-    this.#tickMs = tickMs;
     this.#batchTimers = integerIn('batchTimers', batchTimers, 1, 2 ** 24);
     this.#clock = options.clock ?? monotonicClock;
     this.#host = options.host ?? nodeTimerHost;
@@ -176,21 +170,6 @@ export class Scheduler<T> {
   }
 
   /**
-   * Between reads: when one poll of many sockets has held the timers up for a tick, fire what is due at `nowMs` now.
-   * The wake that comes after the poll is as late as it is, and says so. Cheap: one comparison while nothing is late.
-   */
-  catchUp(nowMs: number): void {
-    if (nowMs < this.#catchUpAtMs || this.#firing || this.#closed) return;
-    this.#catchUpAtMs = nowMs + this.#tickMs;
-    this.#firing = this.isCatchingUp = true;
-    try {
-      this.#wheel.advance(nowMs, this.#batchTimers);
-    } finally {
-      this.#firing = this.isCatchingUp = false;
-    }
-  }
-
-  /**
    * Call back once after the event loop's next poll of the sockets: called from a timer, every byte that had arrived
    * by now has been read by then. (Called from a socket's own callback, the poll under way counts as the next.)
    * A callback that throws stops no other; its error is thrown afterwards. Dropped by `close`, ignored after it.
@@ -232,7 +211,7 @@ export class Scheduler<T> {
   #stopSleep(): void {
     if (this.#sleep !== undefined) this.#host.clearTimeout(this.#sleep);
     this.#sleep = undefined;
-    this.#wakeMs = this.#catchUpAtMs = Number.POSITIVE_INFINITY;
+    this.#wakeMs = Number.POSITIVE_INFINITY;
   }
 
   /** Called when something may be due earlier than the sleep ends. While a batch runs, its end sees to that. */
@@ -245,7 +224,6 @@ export class Scheduler<T> {
     if (wakeMs >= this.#wakeMs) return; // else arming for the past again and again would put the wake off for ever
     this.#stopSleep();
     this.#wakeMs = wakeMs;
-    this.#catchUpAtMs = wakeMs + this.#tickMs;
     this.#wantedMs = Math.min(wakeMs, Math.max(dueMs, sinceMs + SHORTEST_DELAY_MS));
     // Rounded up, as Node cuts fractions off and a wake before the tick is a wake for nothing.
     const delayMs = Math.min(Math.ceil(wakeMs - nowMs), LONGEST_DELAY_MS);
@@ -256,7 +234,7 @@ export class Scheduler<T> {
     const nowMs = this.#clock.now();
     const lagMs = Math.max(0, nowMs - this.#wantedMs);
     this.#sleep = undefined;
-    this.#wakeMs = this.#catchUpAtMs = Number.POSITIVE_INFINITY;
+    this.#wakeMs = Number.POSITIVE_INFINITY;
     this.#fireBatch(nowMs, lagMs);
   }
 

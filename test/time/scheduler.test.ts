@@ -26,48 +26,6 @@ function virtual(options: Partial<SchedulerOptions<unknown>> = {}) {
   return { host, fired, wakes, scheduler };
 }
 
-describe('catching up between reads', () => {
-  it('fires what is due once the timers are held up by a tick; the wake after the poll tells how late it is', () => {
-    const { host, fired, wakes, scheduler } = virtual();
-    const caught: unknown[] = [];
-    scheduler.arm(1020, () => caught.push(scheduler.isCatchingUp));
-    scheduler.arm(1100, () => caught.push(scheduler.isCatchingUp));
-    scheduler.arm(2000, 'far');
-    const read = (atMs: number) => () => {
-      host.nowMs = atMs;
-      scheduler.catchUp(atMs);
-    };
-    host.sockets.push(read(1010), read(1029), read(1030), read(1031), read(1100));
-    host.turn();
-    expect(fired.map(([, atMs]) => atMs)).toEqual([1030, 1100]);
-    expect(caught).toEqual([true, true]);
-    expect(wakes).toEqual([]);
-    host.turn();
-    expect(wakes).toEqual([80]);
-    expect(scheduler.isCatchingUp).toBe(false);
-    host.runUntil(5000);
-    expect(fired.at(-1)).toEqual(['far', 2000]);
-    scheduler.arm(6000, 'unheard');
-    scheduler.close();
-    scheduler.catchUp(9000);
-    expect(scheduler.size).toBe(1);
-  });
-
-  it('does nothing from inside a timer, and once a tick at most', () => {
-    const { host, fired, scheduler } = virtual();
-    scheduler.arm(1010, () => scheduler.catchUp(5000));
-    host.runUntil(1010);
-    expect(fired.length).toBe(1);
-    const beat = (): void => void scheduler.arm(host.nowMs + 1, beat);
-    scheduler.arm(1050, beat);
-    host.sockets.push(() => {
-      for (host.nowMs = 1011; host.nowMs < 1200; host.nowMs++) scheduler.catchUp(host.nowMs);
-    });
-    host.turn();
-    expect(fired.length).toBe(1 + 14);
-  });
-});
-
 describe('sleeping', () => {
   it('fires on the first tick at or after the deadline and sleeps for nothing else', () => {
     const { host, fired, wakes, scheduler } = virtual();
