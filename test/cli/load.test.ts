@@ -53,10 +53,11 @@ describe.concurrent('load', () => {
       unanswered: 0,
       falseVerdicts: 0,
     });
-    // 2 s at 0.75 to 1 interval between beats, and the first at once.
-    expect(summary.sent).toBeGreaterThanOrEqual(50 * 7);
+    // 2 s at 0.75 to 1 interval between frames, one in three of them an answer to the server.
+    expect(summary.sent).toBeGreaterThanOrEqual(50 * 4);
     expect(summary.answered).toBe(summary.sent);
-    expect(summary.beats).toBeGreaterThanOrEqual(50 * 5);
+    // The warm-up is half of it; some of what was sent then answers the server's own questions.
+    expect(summary.beats).toBeGreaterThanOrEqual(50 * 2);
     expect((summary.rtt as { p50Ms: number }).p50Ms).toBeGreaterThan(0);
     expect(summary.bytesPerLink).toBeGreaterThan(0);
     // One more: it asks once whether somebody answers before it begins.

@@ -255,7 +255,9 @@ esac
     const late = new Promise<'late'>((done) => {
       limit = setTimeout(() => done('late'), BLOCK_LIMIT_MS);
     });
-    const first = await Promise.race([printed, late, running.ended.then(() => 'ended' as const)]);
+    // The end is often heard of before the last output is.
+    const ended = running.ended.then(() => running.silent).then(() => 'ended' as const);
+    const first = await Promise.race([printed, late, ended]);
     clearTimeout(limit);
     if (first === 'printed') return;
     throw new Error(`README line ${block.line}: ${first} before it printed anything\n${running.output()}`);
