@@ -36,7 +36,10 @@ async function told(flags: string[], ...connections: Buffer[]): Promise<string> 
   for (const bytes of connections) {
     const socket = await open(address);
     own.push(socket);
+    // Of several, each is let in or sent away before the next one comes.
+    const decided = connections.length > 1 && Promise.race([once(socket, 'data'), once(socket, 'close')]);
     socket.write(bytes);
+    await decided;
   }
   await server.saying(/"type":"(closed|up)"(.|\n)*$/);
   for (const socket of own) if (socket.writable) socket.end();

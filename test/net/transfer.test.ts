@@ -115,7 +115,8 @@ describe.concurrent('F7: a black hole with steady writes', () => {
     const [dead] = [await log.next('dead', link)];
     expect(dead.detail.cause).toBe('process-hung'); // the kernel behind it still acknowledges
     expect(dead.detail.silentMs).toBeGreaterThanOrEqual(600);
-    // The published bound; twice that for a loaded machine.
-    expect(dead.detail.silentMs).toBeLessThanOrEqual(2 * link.detectionBoundMs);
+    // The published bound; twice that for a loaded machine, and what this process missed of it itself.
+    const { worstLagMs } = log.hub.stats();
+    expect(dead.detail.silentMs).toBeLessThanOrEqual(2 * (link.detectionBoundMs + worstLagMs));
   });
 });

@@ -27,6 +27,8 @@ export interface ProcPlace {
 
 /** The kernel's zero-window probe timer. 1 = retransmission, 2 = keepalive. */
 const TIMER_ZERO_WINDOW = 4;
+/** No receive buffer is so small that fewer bytes fill it. */
+const LEAST_WINDOW_BYTES = 1_024;
 const LITTLE = endianness() === 'LE';
 const KEY_LENGTH: Readonly<Record<ProcTable, number>> = { tcp: 27, tcp6: 75 };
 /** State, tx_queue:rx_queue, timer:when, retransmits, (uid), probes. */
@@ -59,7 +61,8 @@ export function parseProcLine(line: string, table: ProcTable): KernelFigures | u
   const field = (at: number, radix: number): number => Number.parseInt(fields[at] as string, radix);
   const unackedBytes = field(2, 16);
   const probes = field(5, 10);
-  const windowClosed = field(3, 16) === TIMER_ZERO_WINDOW && unackedBytes > 0;
+  // The same timer runs when our own machine cannot send: a few beats have filled nobody's window.
+  const windowClosed = field(3, 16) === TIMER_ZERO_WINDOW && unackedBytes >= LEAST_WINDOW_BYTES;
   return {
     ...NOT_TOLD,
     source: 'proc',

@@ -146,6 +146,13 @@ describe('/proc/net/tcp', () => {
       zeroWindowProbes: 0,
     });
     expect(parseProcLine(IPV4.replace('003A9600', '00000000'), 'tcp')).toMatchObject({ windowClosed: false });
+    // What our own machine cannot send waits under the same timer: four beats fill nobody's window.
+    expect(parseProcLine(IPV4.replace('003A9600', '00000040'), 'tcp')).toMatchObject({
+      unackedBytes: 64,
+      windowClosed: false,
+      zeroWindowProbes: 0,
+    });
+    expect(parseProcLine(IPV4.replace('003A9600', '00000400'), 'tcp')).toMatchObject({ windowClosed: true });
   });
 
   test.each([
