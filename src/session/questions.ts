@@ -140,9 +140,10 @@ export class Questions {
     return this.#askedMs + this.rtt.rtoMs;
   }
 
-  /** When answers have been missing for all of D, and this means something; Infinity while none is missing. */
+  /** When answers have been missing for all of D, and longer than one takes; Infinity while none is missing. */
   get missingAtMs(): number {
-    return this.#unansweredSinceMs === NEVER ? Infinity : this.#unansweredSinceMs + this.#limits.deadMs;
+    if (this.#unansweredSinceMs === NEVER) return Infinity;
+    return this.#unansweredSinceMs + Math.max(this.#limits.deadMs, this.rtt.rtoMs);
   }
 
   /** How long nothing has been answered, counted from the first question since; -1 when nothing is missing. */

@@ -94,11 +94,13 @@ export class LabProcess implements LabActor {
     this.standstills.push({ fromMs: this.world.nowMs, toMs: Number.POSITIVE_INFINITY });
   }
 
-  /** SIGCONT. Has no effect on a process that is gone. */
+  /** SIGCONT. Has no effect on a process that is gone, and wakes no machine that sleeps. */
   thaw(): void {
     if (this.#isGone) return;
-    this.#blockedUntilMs = this.world.nowMs;
-    for (const stand of this.standstills) stand.toMs = Math.min(stand.toMs, this.world.nowMs);
+    this.#blockedUntilMs = Math.max(this.world.nowMs, this.#sleepUntilMs);
+    for (const stand of this.standstills) {
+      if (stand.toMs > this.#blockedUntilMs) stand.toMs = this.#blockedUntilMs;
+    }
   }
 
   /** The machine sleeps for `ms`, beginning now: no packet in or out, and the monotonic clock stands still. */

@@ -50,3 +50,16 @@ describe('turns', () => {
     if (row.asker === 'always') expect(pings[0]).toBeGreaterThan(0.8);
   });
 });
+
+test('answers that take longer than D are not missing: no one-way', () => {
+  const world = new LabWorld(1);
+  const [near, far] = [new LabProcess(world, 'near'), new LabProcess(world, 'far')];
+  const connection = connectLab(near, far, { there: { delayMs: 200 } });
+  const told: string[] = [];
+  for (const end of [near, far]) end.hub.on('one-way', () => told.push(`one-way at ${world.nowMs}`));
+  near.attach(connection.near, { intervalMs: 100, deadAfter: 2, ask: 'always', negotiate: true });
+  const link = far.attach(connection.far, { intervalMs: 1_000, deadAfter: 3, negotiate: true });
+  world.run(20_000);
+  expect(link.detectionTimeMs).toBeLessThan(1_000); // agreed: the far end judges by 100 ms x 2
+  expect(told).toEqual([]);
+});
