@@ -133,9 +133,13 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     if (next === NEEDS_POLL && !this.isOver) this.hub.judgeAfterPoll(this.asLink());
   }
 
+  /**
+   * A later deadline is only noted: the wheel passes the timer on by itself, and a link is not woken, with all of it
+   * long out of the processor's cache, to find that nothing is due.
+   */
   #armAt(deadlineMs: number): void {
     this.#armedMs = deadlineMs;
-    this.hub.scheduler.rearm(this.#timer, deadlineMs);
+    this.hub.scheduler.postpone(this.#timer, deadlineMs);
   }
 
   /** The machine slept: a fresh window, and a question `delayMs` from now. */
@@ -152,21 +156,11 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     this.rearm();
   }
 
-  /** After what may move the deadline. */
-  protected rearm(): void {
-    if (this.isOpen && !this.isOver) this.#plan(this.session.deadline(this.hub.now()));
-  }
-
-  /**
-   * A later deadline is only noted: the wheel passes the timer on by itself, and a link is not woken, with all of it
-   * long out of the processor's cache, to find that nothing is due.
-   */
-  #plan(deadlineMs: number): void {
-    if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);
-    else if (deadlineMs > this.#armedMs) {
-      this.#armedMs = deadlineMs;
-      this.hub.scheduler.postpone(this.#timer, deadlineMs);
-    }
+  /** After whatever may have moved the deadline. */
+  protected rearm(nowMs = this.hub.now()): void {
+    if (!this.isOpen || this.isOver) return;
+    const deadlineMs = this.session.deadline(nowMs);
+    if (deadlineMs !== this.#armedMs) this.#armAt(deadlineMs);
   }
 
   // ---- for the session's port ---------------------------------------------
@@ -311,7 +305,7 @@ export abstract class LinkCore implements PortOwner, SocketOwner, ChannelOwner, 
     } finally {
       if (this.closed === undefined) this.outbound.endBatch();
     }
-    if (this.isOpen && !this.isOver) this.#plan(this.session.deadline(this.hub.chunkMs));
+    this.rearm(this.hub.chunkMs);
     if (this.#hostPieces > YIELD_AFTER_PIECES) this.#yield();
   }
 

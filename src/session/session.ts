@@ -2,8 +2,8 @@
  * The liveness of one connection, without sockets, timers, clocks or randomness of its own: events and `nowMs` go
  * in, frames and verdicts go out through the port, and `wake` returns when it wants to be woken next.
  *
- * Four clocks: `lastRx` judges, `lastTx` obliges, write progress watches, the answer clock asks. Whatever
- * happened, `deadline` says when it wants to be woken next; one that was not asked only wakes too early.
+ * Four clocks: `lastRx` judges, `lastTx` obliges, write progress watches, the answer clock asks. After
+ * whatever happened `deadline` says when it wants to be woken next: it may have moved either way, so ask it.
  *
  * Rounding, so that whole-millisecond stamps never judge early: times of receipt round up, times of sending and
  * waking round down; verdict deadlines round up to a tick (the wheel does that), sending deadlines down.

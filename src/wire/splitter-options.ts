@@ -62,6 +62,13 @@ export const SPLITTER_DEFAULTS = Object.freeze({
   maxHostFrameBytes: 2 ** 24,
 });
 
+/** Least and greatest value of each. */
+const RANGES = {
+  resyncBudgetBytes: [0, I31_MAX],
+  maxHostHeaderBytes: [1, 65_536],
+  maxHostFrameBytes: [1, I31_MAX],
+} as const;
+
 /** Refuse what is not a handler: TypeError naming the function that is missing or is none. Internal. */
 export function checkHandler(options: FrameSplitterOptions): void {
   if (typeof options !== 'object' || options === null) throw typeError('options', 'an object', options);
@@ -73,11 +80,7 @@ export function checkHandler(options: FrameSplitterOptions): void {
 }
 
 /** The limit named `name`: the option when given and in range, else its default. Internal. */
-export function limitOf(
-  options: FrameSplitterOptions,
-  name: keyof typeof SPLITTER_DEFAULTS,
-  min: number,
-  max = I31_MAX,
-): number {
+export function limitOf(options: FrameSplitterOptions, name: keyof typeof RANGES): number {
+  const [min, max] = RANGES[name];
   return integerIn(name, options[name] ?? SPLITTER_DEFAULTS[name], min, max);
 }

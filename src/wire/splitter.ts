@@ -39,7 +39,6 @@ const RUNNING = 0;
 const STOPPED = 1;
 /** By a fatal error or `end()`: nothing more is delivered, nothing is kept. */
 const CLOSED = 2;
-const HOST_HEADER_LIMIT_BYTES = 65_536;
 
 export class FrameSplitter {
   readonly #handler: FrameSplitterOptions;
@@ -68,9 +67,9 @@ export class FrameSplitter {
     this.#handler = options;
     this.#isShared = options.hostFrameLength !== undefined;
     this.#isReservedIgnored = isReservedIgnored(options.reserved);
-    this.#resyncBudgetBytes = limitOf(options, 'resyncBudgetBytes', 0);
-    this.#maxHostHeaderBytes = limitOf(options, 'maxHostHeaderBytes', 1, HOST_HEADER_LIMIT_BYTES);
-    this.#maxHostFrameBytes = limitOf(options, 'maxHostFrameBytes', 1);
+    this.#resyncBudgetBytes = limitOf(options, 'resyncBudgetBytes');
+    this.#maxHostHeaderBytes = limitOf(options, 'maxHostHeaderBytes');
+    this.#maxHostFrameBytes = limitOf(options, 'maxHostFrameBytes');
   }
 
   /**
@@ -96,8 +95,8 @@ export class FrameSplitter {
         this.#deliverFrame(chunk, 0);
       } else {
         this.#chunk = chunk;
-        const isAligned = this.#held === null || this.#parseHeld(this.#held, chunk);
-        if (isAligned) this.#parse(chunk, chunk.length, chunk.length);
+        if (this.#held === null || this.#parseHeld(this.#held, chunk))
+          this.#parse(chunk, chunk.length, chunk.length);
       }
     } finally {
       this.#settle(chunk);
@@ -112,8 +111,8 @@ export class FrameSplitter {
     this.#refuseReentry('end');
     if (this.#held !== null) this.push(NO_BYTES); // what a throwing callback left behind comes first
     if (this.#state !== RUNNING) return;
-    const heldBytes = this.#held?.length ?? 0;
     this.#state = CLOSED;
+    const heldBytes = this.#held?.length ?? 0;
     this.#held = null;
     if (heldBytes === 0 && this.#hostRemaining === 0) return;
     const missing = this.#hostRemaining > 0 ? `${this.#hostRemaining} bytes of a host frame are missing` : '';

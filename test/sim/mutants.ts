@@ -30,7 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'rearm-later-only',
     file: 'src/net/link-core.ts',
-    find: 'if (deadlineMs < this.#armedMs) this.#armAt(deadlineMs);',
+    find: 'if (deadlineMs !== this.#armedMs) this.#armAt(deadlineMs);',
     replace: 'if (deadlineMs > this.#armedMs) this.#armAt(deadlineMs);',
   },
   {

@@ -27,7 +27,7 @@ export interface ProcPlace {
 
 /** The kernel's zero-window probe timer. 1 = retransmission, 2 = keepalive. */
 const TIMER_ZERO_WINDOW = 4;
-/** No receive buffer is so small that fewer bytes fill it. */
+/** Fewer bytes than this fill no receive buffer. They may wait behind others that did, but nothing here tells. */
 const LEAST_WINDOW_BYTES = 1_024;
 const LITTLE = endianness() === 'LE';
 const KEY_LENGTH: Readonly<Record<ProcTable, number>> = { tcp: 27, tcp6: 75 };
@@ -61,7 +61,7 @@ export function parseProcLine(line: string, table: ProcTable): KernelFigures | u
   const field = (at: number, radix: number): number => Number.parseInt(fields[at] as string, radix);
   const unackedBytes = field(2, 16);
   const probes = field(5, 10);
-  // The same timer runs when our own machine cannot send: a few beats have filled nobody's window.
+  // The same timer runs when our own machine cannot send.
   const windowClosed = field(3, 16) === TIMER_ZERO_WINDOW && unackedBytes >= LEAST_WINDOW_BYTES;
   return {
     ...NOT_TOLD,
