@@ -1,38 +1,34 @@
 /** Numbers out of links: a snapshot of one, and sums over many. */
-import type { SessionStats } from '../session/stats.ts';
+import { SessionStats } from '../session/stats.ts';
 import type { SocketLink } from './link.ts';
 import type { LinkStats } from './types.ts';
 
-/** The counters that add up over links. */
-export const COUNTERS = [
-  'framesSent',
-  'framesReceived',
-  'pingsSent',
-  'pongsSent',
-  'pongsMatched',
-  'pongsUnmatched',
-  'pongsCoalesced',
-  'duplicates',
-  'stale',
-  'candidates',
-  'skipped',
-  'beatsLate',
-  'probesSkipped',
-  'suspicions',
-  'killsAverted',
-  'graces',
-] as const satisfies readonly (keyof SessionStats)[];
-
-export type CounterTotals = Record<(typeof COUNTERS)[number] | 'bytesReceived' | 'resyncBytes', number>;
+/** What adds up over links. */
+export type CounterTotals = SessionStats & { bytesReceived: number; resyncBytes: number };
 
 export function emptyTotals(): CounterTotals {
-  const counters = Object.fromEntries(COUNTERS.map((name) => [name, 0]));
-  return { ...counters, bytesReceived: 0, resyncBytes: 0 } as CounterTotals;
+  return Object.assign(new SessionStats(), { bytesReceived: 0, resyncBytes: 0 });
 }
 
+/** Written out, not a loop over names: with names as data it took 25 ms for 19 000 links, time enough to make beats late. */
 export function addTo(totals: CounterTotals, link: SocketLink): void {
   const { stats } = link.session;
-  for (const name of COUNTERS) totals[name] += stats[name];
+  totals.framesSent += stats.framesSent;
+  totals.framesReceived += stats.framesReceived;
+  totals.pingsSent += stats.pingsSent;
+  totals.pongsSent += stats.pongsSent;
+  totals.pongsMatched += stats.pongsMatched;
+  totals.pongsUnmatched += stats.pongsUnmatched;
+  totals.pongsCoalesced += stats.pongsCoalesced;
+  totals.duplicates += stats.duplicates;
+  totals.stale += stats.stale;
+  totals.candidates += stats.candidates;
+  totals.skipped += stats.skipped;
+  totals.beatsLate += stats.beatsLate;
+  totals.probesSkipped += stats.probesSkipped;
+  totals.suspicions += stats.suspicions;
+  totals.killsAverted += stats.killsAverted;
+  totals.graces += stats.graces;
   totals.bytesReceived += link.bytesReceived;
   totals.resyncBytes += link.resyncBytes;
 }

@@ -135,6 +135,15 @@ describe('Tally', () => {
     expect(tally.rtt.p50Ms).toBe(0.001);
   });
 
+  test('answers while links are counted and ended are no round trips of the measurement', () => {
+    const tally = new Tally(1_000);
+    tally.answered(2, 0);
+    tally.measured();
+    tally.answered(400, 1);
+    expect(tally.answers).toBe(2);
+    expect(tally.rtt.maxMs).toBeCloseTo(2, 1);
+  });
+
   test('failures and losses by code, else by cause', () => {
     const tally = new Tally(1_000);
     for (const code of ['ECONNREFUSED', 'ECONNREFUSED', 'HB_ERR_TIMEOUT']) tally.notLinked(code);

@@ -32,8 +32,8 @@ export interface RunOptions {
   readonly comesBack: boolean;
 }
 
-/** Links ended before the event loop gets its turn. */
-const ENDED_PER_TURN = 256;
+/** Links looked at, or ended, before the event loop gets its turn: beats stay in time meanwhile. */
+const LINKS_PER_TURN = 256;
 
 export class LoadRun {
   readonly hub = new HeartbeatHub();
@@ -113,6 +113,7 @@ export class LoadRun {
     const fromMs = performance.now();
     await this.#pass(durationMs - warmUpMs, interrupted);
     this.measuredMs = performance.now() - fromMs;
+    this.tally.measured();
     this.stats = this.hub.stats();
     this.beats = beatsOf(this.stats) - beatsOf(before);
     this.beatsLate = this.stats.beatsLate - before.beatsLate;
@@ -187,18 +188,31 @@ export class LoadRun {
 
   /** Pings sent from now on do not count; those before are waited for. Answers come in order on a stream. */
   async #collectAnswers(interrupted: Promise<void>): Promise<void> {
-    const owed = [...this.#live.keys()].map((link) => ({ link, sent: link.stats().pingsSent }));
-    const missing = (): number =>
-      owed.reduce((sum, { link, sent }) => sum + Math.max(0, sent - link.stats().pongsMatched), 0);
-    this.sent = owed.reduce((sum, { sent }) => sum + sent, this.#lostPings.sent);
     const lost = this.#lostPings.sent - this.#lostPings.answered;
+    this.sent = this.#lostPings.sent;
+    const owing = new Map<Link, number>();
+    await inTurns([...this.#live.keys()], (link) => {
+      const { pingsSent } = link.stats();
+      owing.set(link, pingsSent);
+      this.sent += pingsSent;
+    });
     const untilMs = performance.now() + this.#options.waitMs;
     let isOver = false;
     void interrupted.then(() => {
       isOver = true;
     });
-    while (missing() > 0 && !isOver && performance.now() < untilMs) await this.#pass(50, interrupted);
-    this.unanswered = lost + missing();
+    let missing = 0;
+    for (;;) {
+      missing = 0;
+      await inTurns(owing, ([link, sent]) => {
+        const unanswered = sent - link.stats().pongsMatched;
+        if (unanswered > 0) missing += unanswered;
+        else owing.delete(link);
+      });
+      if (missing === 0 || isOver || performance.now() >= untilMs) break;
+      await this.#pass(50, interrupted);
+    }
+    this.unanswered = lost + missing;
   }
 
   async #end(): Promise<void> {
@@ -209,12 +223,18 @@ export class LoadRun {
   }
 
   async #reset(): Promise<void> {
-    let inTurn = 0;
-    for (const link of [...this.hub.links()]) {
+    await inTurns([...this.hub.links()], (link) => {
       void link.leave();
       link.socket.resetAndDestroy();
-      if (++inTurn % ENDED_PER_TURN === 0) await turn();
-    }
+    });
+  }
+}
+
+async function inTurns<T>(items: Iterable<T>, handle: (item: T) => void): Promise<void> {
+  let inTurn = 0;
+  for (const item of items) {
+    handle(item);
+    if (++inTurn % LINKS_PER_TURN === 0) await turn();
   }
 }
 

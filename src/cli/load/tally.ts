@@ -33,6 +33,7 @@ export class Tally {
   readonly #connects: RecordableHistogram = createHistogram();
   readonly #waits: RecordableHistogram = createHistogram();
   #lastAnswerMs = -Infinity;
+  #isMeasuring = true;
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
@@ -49,6 +50,11 @@ export class Tally {
     this.#trips.reset();
   }
 
+  /** Round trips from here on tell of the counting and the leaving. */
+  measured(): void {
+    this.#isMeasuring = false;
+  }
+
   /** A link that was told to go stays away for so long. */
   waits(ms: number): void {
     record(this.#waits, ms);
@@ -61,7 +67,7 @@ export class Tally {
   answered(rttMs: number, nowMs: number): void {
     this.answers++;
     this.#lastAnswerMs = nowMs;
-    if (!Number.isNaN(rttMs)) record(this.#trips, rttMs);
+    if (this.#isMeasuring && !Number.isNaN(rttMs)) record(this.#trips, rttMs);
   }
 
   judgedDead(nowMs: number): void {
