@@ -10,7 +10,7 @@ export function emptyTotals(): CounterTotals {
   return Object.assign(new SessionStats(), { bytesReceived: 0, resyncBytes: 0 });
 }
 
-/** Written out, not a loop over names: with names as data it took 25 ms for 19 000 links, time enough to make beats late. */
+/** Written out: as a loop over names it took 25 ms for 19 000 links, time enough to make beats late. */
 export function addTo(totals: CounterTotals, link: SocketLink): void {
   const { stats } = link.session;
   totals.framesSent += stats.framesSent;

@@ -165,7 +165,7 @@ export class Agreement {
 
   /** What the negotiation says now holds everywhere. */
   #apply(): void {
-    const { limits, policy, transmitter } = this.#parts;
+    const { limits, policy, silence, transmitter } = this.#parts;
     const { txIntervalMs, rxIntervalMs, multiplier, jitterMultiplier } = this.#negotiation;
     limits.txIntervalMs = txIntervalMs;
     limits.rxIntervalMs = rxIntervalMs;
@@ -176,6 +176,7 @@ export class Agreement {
       ? Math.max(MIN_SUSPECT_INTERVALS, multiplier - 1)
       : policy.suspectAfter;
     limits.suspectMs = Math.min(limits.deadMs, Math.ceil(suspectAfter * rxIntervalMs));
+    silence.meansNothingBeforeMs = -Infinity;
     transmitter.hurry();
   }
 }

@@ -79,8 +79,13 @@ export class Duty {
     return next;
   }
 
-  /** When a missing answer will mean something, ms: it may wait in the sockets, so they are to be read first. */
-  get missingAtMs(): number {
+  /** A missing answer, or a question owed for want of life, means something only after the sockets were read. */
+  needsPoll(now: number): boolean {
+    const { policy, silence } = this.#parts;
+    return now >= this.#missingAtMs || (policy.role === 'full' && now >= silence.askAtMs);
+  }
+
+  get #missingAtMs(): number {
     const { announcer, questions } = this.#parts;
     const answerMs = announcer.isOneWayTold ? Infinity : questions.missingAtMs;
     return this.business?.isWaiting ? Math.min(answerMs, this.business.nextMs) : answerMs;
@@ -92,7 +97,7 @@ export class Duty {
     if (state === 'closed' || transmitter.isHeld) return;
     if (!transmitter.emptyOutbox(nowMs) || policy.role === 'responder') return;
     if (this.#probe(now, nowMs)) return;
-    if (!polled && now >= this.missingAtMs) return; // the wake that follows reads first
+    if (!polled && now >= this.#missingAtMs) return; // the wake that follows reads first
     if (this.#askBusiness(now, nowMs)) return;
     if (this.agreement?.perform(now, nowMs)) return;
     const { questions, silence, announcer, stats } = this.#parts;

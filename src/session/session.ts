@@ -56,10 +56,6 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   readonly #receiver: Receiver;
   /** Knows what speaks for and against the peer. */
   readonly judge: Judge;
-  /** A new link must be heard by then; Infinity once it was. */
-  #hearByMs = Infinity;
-  /** When our own pause of reading is worth telling. */
-  #tellPauseAtMs = Infinity;
 
   constructor(policy: SessionPolicy, port: SessionPort, random: Random) {
     this.policy = policy;
@@ -161,7 +157,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     this.#transmitter.open(now, firstMs);
     this.#duty.open(now, firstMs);
     if (this.heard || this.#silence.isPaused) return;
-    this.#hearByMs = now + this.policy.firstLifeMs;
+    this.judge.hearByMs = now + this.policy.firstLifeMs;
   }
 
   /** Whoever only answers cannot be heard before it was asked: our first question must leave it time for that. */
@@ -209,8 +205,8 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   pause(nowMs: number): void {
     if (this.#silence.isPaused) return;
     this.#silence.isPaused = true;
-    this.#hearByMs = Infinity;
-    this.#tellPauseAtMs = Math.floor(nowMs) + this.policy.maxReadPausedMs;
+    this.judge.hearByMs = Infinity;
+    this.judge.tellPauseAtMs = Math.floor(nowMs) + this.policy.maxReadPausedMs;
     this.recorder?.record('paused', 0, nowMs);
     this.move('pause');
   }
@@ -219,7 +215,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   resume(nowMs: number): void {
     if (!this.#silence.isPaused) return;
     this.#silence.isPaused = false;
-    this.#tellPauseAtMs = Infinity;
+    this.judge.tellPauseAtMs = Infinity;
     this.#freshWindow(nowMs);
   }
 
@@ -235,7 +231,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
 
   #freshWindow(nowMs: number): void {
     this.recorder?.record('resumed', 0, nowMs);
-    if (!this.heard) this.#hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
+    if (!this.heard) this.judge.hearByMs = Math.floor(nowMs) + this.policy.firstLifeMs;
     this.#silence.life(Math.ceil(nowMs));
     this.#questions.restart(Math.floor(nowMs));
     this.#duty.business?.forget(Math.floor(nowMs));
@@ -277,22 +273,20 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
   wake(nowMs: number, polled: boolean, readUpToMs: number = nowMs): number {
     if (this.state === 'closed') return Infinity;
     const now = Math.floor(nowMs);
-    if (!polled && this.#needsPoll(now)) return NEEDS_POLL;
-    const stalledMs = this.#silence.look(now, polled);
-    if (stalledMs > 0) this.#tellStall(stalledMs, nowMs);
-    if (now >= this.#tellPauseAtMs) this.#tellPause(now);
-    const judgedMs = Math.floor(readUpToMs);
-    if (this.#isJudgementDue(judgedMs)) this.#judgeNow(judgedMs, nowMs);
-    else if (now >= this.departure.byMs) this.judge.finish('local');
+    const isQuiet = now < this.#silence.meansNothingBeforeMs && this.#port.queuedBytes() === 0;
+    if (!polled && (isQuiet ? this.#duty.needsPoll(now) : this.judge.needsPoll(now))) return NEEDS_POLL;
+    if (!isQuiet) this.judge.look(Math.floor(readUpToMs), nowMs, polled);
     this.#duty.perform(this.state, now, nowMs, polled);
     return this.deadline(nowMs);
   }
 
-  /** When `wake` wants to be called next, ms; Infinity when nothing is planned. */
+  /** When `wake` wants to be called next, ms, or somewhat earlier; Infinity when nothing is planned. */
   deadline(nowMs: number): number {
     if (this.state === 'closed') return Infinity;
-    const judge = Math.min(this.judge.atMs(Math.floor(nowMs)), this.#hearByMs, this.departure.byMs);
-    return Math.min(judge, this.#tellPauseAtMs, this.#silence.lookAtMs, this.#duty.nextMs(this.state));
+    const { meansNothingBeforeMs } = this.#silence;
+    const judgeMs =
+      nowMs < meansNothingBeforeMs ? meansNothingBeforeMs : this.judge.nextMs(Math.floor(nowMs));
+    return Math.min(judgeMs, this.#duty.nextMs(this.state));
   }
 
   // ---- receiving ---------------------------------------------------------
@@ -304,7 +298,7 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     if (this.state === 'up' && !this.#announcer.isSuspectTold && !this.#silence.isCondemned) return;
     if (this.#silence.isCondemned) this.#avert();
     this.#silence.heard = true;
-    this.#hearByMs = Infinity;
+    this.judge.hearByMs = Infinity;
     this.move('life');
     this.#announcer.life(silentMs);
   }
@@ -314,47 +308,9 @@ export class Session implements ReceiverOwner, JudgeOwner, DepartureOwner {
     this.stats.killsAverted++;
   }
 
-  // ---- judging -----------------------------------------------------------
-
-  #isJudgementDue(now: number): boolean {
-    return now >= this.judge.atMs(now) || now >= this.#hearByMs;
-  }
-
-  /** What is due may be refuted by what waits in the sockets. */
-  #needsPoll(now: number): boolean {
-    if (!this.#isJudgementDue(now)) {
-      const askAtMs = this.policy.role === 'responder' ? Infinity : this.#silence.askAtMs;
-      return now >= Math.min(this.#silence.lookAtMs, this.#duty.missingAtMs, askAtMs);
-    }
-    this.#silence.condemn(now);
-    return true;
-  }
-
-  #judgeNow(now: number, nowMs: number): void {
-    if (this.judge.grants(now, nowMs)) {
-      if (now >= this.#hearByMs) this.#hearByMs = this.#silence.graceUntilMs;
-    } else if (now >= this.#hearByMs) this.#giveUp();
-    else this.judge.judge(now);
-  }
-
-  #tellStall(stalledMs: number, nowMs: number): void {
-    this.recorder?.record('stall', stalledMs, nowMs);
-    this.#announcer.tell({ type: 'write-stall', stalledMs });
-  }
-
-  #tellPause(now: number): void {
-    const pausedMs = now - this.#tellPauseAtMs + this.policy.maxReadPausedMs;
-    this.#tellPauseAtMs = Infinity;
-    this.#announcer.tell({ type: 'read-paused', pausedMs });
-  }
-
-  #giveUp(): void {
-    this.move('end');
-    this.#port.notify({ type: 'silent', limitMs: this.policy.firstLifeMs });
-  }
-
   /** Follow the table. For the parts of this session only. */
   move(trigger: Trigger): void {
+    this.#silence.meansNothingBeforeMs = -Infinity;
     const next = TRANSITIONS[this.state][trigger];
     if (next === undefined) return;
     this.state = next;

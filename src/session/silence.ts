@@ -28,6 +28,8 @@ export class Silence {
   isPaused = false;
   /** A naive judge would have declared it dead by now. */
   isCondemned = false;
+  /** Known to mean nothing before this, ms: life and our own sending only move it later. -Infinity: unknown. */
+  meansNothingBeforeMs = -Infinity;
 
   readonly #limits: Limits;
   readonly #tickMs: number;
@@ -149,6 +151,7 @@ export class Silence {
   #pardon(): void {
     this.#graces = 0;
     this.graceUntilMs = -Infinity;
+    this.meansNothingBeforeMs = -Infinity;
   }
 
   /** Often enough that a stall is known within D + D/8. */
@@ -158,8 +161,12 @@ export class Silence {
 
   /** Start watching a queue that does not empty. Cheap: called on every host write. */
   queueGrew(now: number): void {
-    if (this.#watch !== undefined || this.#port.queuedBytes() === 0) return;
+    if (this.#watch === undefined && this.#port.queuedBytes() > 0) this.#startWatch(now);
+  }
+
+  #startWatch(now: number): void {
     this.#watch = new WriteWatch(now, this.#port.takenBytes());
+    this.meansNothingBeforeMs = -Infinity;
   }
 
   /**
@@ -175,7 +182,7 @@ export class Silence {
       return 0;
     }
     if (watch === undefined) {
-      this.#watch = new WriteWatch(now, this.#port.takenBytes());
+      this.#startWatch(now);
       return 0;
     }
     if (!polled) return 0;
