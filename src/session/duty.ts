@@ -81,8 +81,7 @@ export class Duty {
 
   /** A missing answer, or a question owed for want of life, means something only after the sockets were read. */
   needsPoll(now: number): boolean {
-    const { policy, silence } = this.#parts;
-    return now >= this.#missingAtMs || (policy.role === 'full' && now >= silence.askAtMs);
+    return now >= Math.min(this.#missingAtMs, this.#parts.silence.askAtMs);
   }
 
   get #missingAtMs(): number {

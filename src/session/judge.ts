@@ -49,12 +49,10 @@ export class Judge {
    */
   nextMs(now: number): number {
     const { limits, silence } = this.#parts;
-    const { lookAtMs } = silence;
     const judgeMs = Math.min(this.#atMs(now), this.hearByMs, this.#owner.departure.byMs);
-    const nextMs = Math.min(judgeMs, this.tellPauseAtMs, lookAtMs);
-    // With M = 1 a verdict waits for an answer's time, which may become shorter; a watched queue is looked at anew.
-    if (this.#owner.state === 'up' && limits.multiplier > 1 && lookAtMs === Infinity)
-      silence.meansNothingBeforeMs = nextMs;
+    const nextMs = Math.min(judgeMs, this.tellPauseAtMs, silence.lookAtMs);
+    // With M = 1 the next judgement is the verdict: it waits for the RTO, which becomes shorter.
+    if (this.#owner.state === 'up' && limits.multiplier > 1) silence.meansNothingBeforeMs = nextMs;
     return nextMs;
   }
 

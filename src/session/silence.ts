@@ -151,7 +151,6 @@ export class Silence {
   #pardon(): void {
     this.#graces = 0;
     this.graceUntilMs = -Infinity;
-    this.meansNothingBeforeMs = -Infinity;
   }
 
   /** Often enough that a stall is known within D + D/8. */
