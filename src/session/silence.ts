@@ -18,6 +18,8 @@ import { WriteWatch } from './write-watch.ts';
 /** A loop that stalls for ever must not postpone a true verdict for ever. */
 const MAX_GRACES = 2;
 export const MIN_GRACE_MS = 1_000;
+/** Where one missed interval is death: of the interval. The answer needs time before it, as after the latest beat. */
+const SINGLE_MISS_ASK = 0.9;
 
 export class Silence {
   /** Last life, or the moment from which silence counts. */
@@ -115,7 +117,8 @@ export class Silence {
    */
   get askAtMs(): number {
     if (this.#questions.isAsking) return Infinity;
-    const { rxIntervalMs, suspectMs } = this.#limits;
+    const { rxIntervalMs, suspectMs, multiplier } = this.#limits;
+    if (multiplier === 1) return this.lastRxMs + SINGLE_MISS_ASK * rxIntervalMs;
     const latestMs =
       this.lastRxMs + Math.max(rxIntervalMs, Math.min(suspectMs, 2 * rxIntervalMs) - this.#tickMs);
     return Math.min(Math.max(this.lastRxMs + rxIntervalMs, this.#questions.pacedMs), latestMs);

@@ -107,10 +107,11 @@ export class LabProcess implements LabActor {
   suspend(ms: number): void {
     const { nowMs } = this.world;
     this.#keepTime(nowMs);
-    const asleepMs = this.world.exact(ms);
-    const untilMs = nowMs + asleepMs;
-    this.clock.sleep(asleepMs);
-    this.#behindMs += asleepMs;
+    const untilMs = nowMs + this.world.exact(ms);
+    // Told to sleep while asleep: it sleeps on for what goes beyond.
+    const moreMs = Math.max(0, untilMs - Math.max(nowMs, this.#sleepUntilMs));
+    this.clock.sleep(moreMs);
+    this.#behindMs += moreMs;
     this.#sleepUntilMs = Math.max(this.#sleepUntilMs, untilMs);
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
     this.standstills.push({ fromMs: nowMs, toMs: untilMs });

@@ -51,6 +51,21 @@ describe('asking', () => {
     }
   });
 
+  it('M = 1: asks early enough that the answer has a tenth of the interval, and the verdict is not moved', () => {
+    const options = { intervalMs: 5_000, deadAfter: 1 };
+    const { world, end, peer } = watch(options, { rttMs: 2, phase: 0.2 });
+    world.every(50, Infinity, () => end.hostWrites());
+    world.run(60_000);
+    peer.out.delayMs = 450; // known by now as 2 ms: the RTO is at its least, 200 ms
+    world.run(60_000);
+    expect(end.eventTypes).toEqual(['up']);
+    expect(end.framesNamed('PING').length).toBeLessThanOrEqual(120 / 4.5 + 2);
+    const { lastRxMs } = end.session;
+    peer.answers = false;
+    world.run(10_000);
+    expect(end.eventsOf('dead')[0]!.atMs - lastRxMs).toBeLessThanOrEqual(5_000 + 4_500);
+  });
+
   it('asks a peer that only answers while our host writes all the time: never a suspect', () => {
     for (const deadAfter of [2, 3, 8]) {
       const { world, end } = watch({ intervalMs: 1000, deadAfter }, { rttMs: 100, phase: 0.2 });

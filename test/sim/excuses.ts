@@ -7,6 +7,7 @@
  * live as long as the sum leaves room for one interval, one round trip and the jitter within D; beyond that it may
  * die, and if the silence lasts it must.
  */
+import { INITIAL_RTO_MS } from '../../src/session/rtt.ts';
 import type { ConnectionPlan, FaultPlan, Plan, Side } from './plan.ts';
 import { extremesOf } from './rates.ts';
 
@@ -17,6 +18,9 @@ interface Disruption {
 
 /** Rounding to ticks and to whole ms on the way there and back. */
 const SLACK_MS = 30;
+
+/** What keeps a process from running for a time. */
+const STANDSTILLS: ReadonlySet<string> = new Set(['stall', 'thrash', 'thrash-long', 'freeze', 'suspend']);
 
 /** Does the peer that `side` observes send of its own accord, or does it only answer? */
 function onlyAnswers(connection: ConnectionPlan, side: Side): boolean {
@@ -36,7 +40,7 @@ function byFault(plan: Plan, fault: FaultPlan, index: number, side: Side): numbe
   // The last of several stalls begins before the end and goes on after it.
   const forMs = fault.forMs + (kind.startsWith('thrash') ? 1.5 * struck.intervalMs : 0);
   const answersOnly = onlyAnswers(connection, side);
-  if (['stall', 'thrash', 'thrash-long', 'freeze', 'suspend', 'kill', 'power-off'].includes(kind)) {
+  if (STANDSTILLS.has(kind) || kind === 'kill' || kind === 'power-off') {
     // The near process serves all connections, each far process its own.
     if (fault.side === side || (fault.side === 'far' && fault.connection !== index)) return 0;
     return kind === 'kill' || kind === 'power-off' ? Number.POSITIVE_INFINITY : forMs;
@@ -51,12 +55,23 @@ function byFault(plan: Plan, fault: FaultPlan, index: number, side: Side): numbe
   return 0;
 }
 
+/** After a standstill of our own a link is asked once, within the grace: that answer may be the damaged one. */
+function damageInGrace(plan: Plan, { atMs }: FaultPlan, index: number, side: Side): Disruption[] {
+  const { longestDeadMs: forMs } = extremesOf(plan.connections[index] as ConnectionPlan, side);
+  return plan.faults
+    .filter(({ kind, side: struck }) => struck === side && STANDSTILLS.has(kind))
+    .map((fault) => ({ startMs: fault.atMs, fromMs: fault.atMs + fault.forMs }))
+    .filter(({ startMs, fromMs }) => startMs - forMs <= atMs && atMs <= fromMs)
+    .map(({ fromMs }) => ({ fromMs, forMs }));
+}
+
 function disruptionsOf(plan: Plan, index: number, side: Side, forgottenMs: number): Disruption[] {
   const connection = plan.connections[index] as ConnectionPlan;
   const found: Disruption[] = [];
   for (const fault of plan.faults) {
     const forMs = byFault(plan, fault, index, side);
     if (forMs > 0) found.push({ fromMs: fault.atMs, forMs });
+    if (forMs > 0 && fault.kind === 'damage-back') found.push(...damageInGrace(plan, fault, index, side));
   }
   for (const traffic of connection.traffic) {
     const frames = (traffic.untilMs - traffic.fromMs) / traffic.everyMs + 1;
@@ -78,6 +93,9 @@ export function mayDie(plan: Plan, index: number, side: Side, atMs: number, forg
   const connection = plan.connections[index] as ConnectionPlan;
   if (connection.peer === 'swallow') return true;
   const { leastIntervalMs, leastMultiplier, longestDeadMs: deadMs } = extremesOf(connection, side);
+  // Host bytes may come before our first question; then a single miss leaves its answer no more than the first RTO.
+  const isFirst = atMs < 2 * deadMs + connection.rttMs;
+  if (leastMultiplier === 1 && isFirst && connection.rttMs > INITIAL_RTO_MS) return true;
   const room =
     (leastMultiplier - 1) * leastIntervalMs - connection.rttMs - 2 * connection.jitterMs - SLACK_MS;
   let sumMs = 0;

@@ -121,6 +121,9 @@ function negotiating(dice: Dice, plan: ConnectionPlan, lengthMs: number): Connec
   };
 }
 
+/** No retransmission time-out is longer than 60 s: a round trip beyond that is protected by D alone. */
+const MOST_RTT_MS = 55_000;
+
 function connection(dice: Dice, baseMs: number): ConnectionPlan {
   const intervalMs = baseMs * dice.among([1, 1, 2]);
   const deadAfter = dice.among(MULTIPLIERS);
@@ -129,7 +132,7 @@ function connection(dice: Dice, baseMs: number): ConnectionPlan {
   const least = peer === 'full' ? Math.min(deadAfter, farDeadAfter) : deadAfter;
   // One that speaks now and then, but keeps no interval, is asked late: its answer must fit into what is left of D.
   const mostIntervals = peer === 'repeater' ? 0.8 * (least - 1) : 0.9 * least;
-  const mostRttMs = Math.min(2.5, mostIntervals) * intervalMs;
+  const mostRttMs = Math.min(Math.min(2.5, mostIntervals) * intervalMs, MOST_RTT_MS);
   const rttMs = Math.round(
     mostRttMs * dice.among([0, 0.01, 0.1, 0.3, 0.6, 1]) * (1 - 0.5 * dice.random.next()),
   );

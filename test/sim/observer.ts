@@ -66,6 +66,7 @@ export class Observer {
   readonly #arrived: WireReader;
   /** Last counted byte in our kernel, or when silence began to count. */
   #lifeMs: number;
+  #isHeard = false;
   #lastSentMs: number;
   /** End of the last time in which sending was not possible. */
   #blockedUntilMs = 0;
@@ -121,6 +122,7 @@ export class Observer {
   // ---- the wire ------------------------------------------------------------------
 
   #live(): void {
+    this.#isHeard = true;
     this.#lifeMs = this.#nowMs; // also back from a first question that is still to come
   }
 
@@ -164,7 +166,7 @@ export class Observer {
 
   #sent(frame: ReadFrame): void {
     if (!isAnswer(frame)) {
-      if (isPing(frame)) this.#pingsSent.add(frame.seq);
+      if (isPing(frame)) this.#asked(frame.seq);
       if (isParameter(frame)) this.#rates?.sent(frame.word);
       return;
     }
@@ -175,6 +177,15 @@ export class Observer {
         '4-answer-without-question',
         `${this.name} answered ${keyOf(frame)}, asked by nobody`,
       );
+  }
+
+  #asked(seq: number): void {
+    // Who was never heard owes nothing before our first question, which our own host may have held up.
+    const wasHeldUp = this.#nowMs <= this.#blockedUntilMs + TICK_MS;
+    if (this.#pingsSent.size === 0 && !this.#isHeard && wasHeldUp) {
+      this.#lifeMs = Math.max(this.#lifeMs, this.#nowMs);
+    }
+    this.#pingsSent.add(seq);
   }
 
   /** How much longer than its duty a link may have been quiet since `fromMs`: it did not run, or could not write. */
@@ -229,7 +240,8 @@ export class Observer {
 
   /** Silence counts anew: after our pause, or after sleep. */
   freshWindow(): void {
-    this.#lifeMs = this.#nowMs;
+    // Never heard: it counts from our first question all the same.
+    this.#lifeMs = this.#isHeard ? this.#nowMs : Math.max(this.#nowMs, this.#lifeMs);
   }
 
   /** The machine slept; the first frames afterwards are spread, so that many links do not speak at once. */

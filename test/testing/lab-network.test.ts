@@ -253,6 +253,18 @@ describe('lab processes', () => {
     expect(a.worldTimeMs(a.clock.now())).toBe(5_100);
   });
 
+  test('told to sleep while asleep, a machine sleeps until the later end, and no time counts twice', () => {
+    const { a, world } = lab();
+    const fired: number[] = [];
+    a.clock.setTimeout(() => fired.push(world.nowMs), 100);
+    a.suspend(5_000);
+    world.at(2_000, () => a.suspend(4_000));
+    world.at(3_000, () => a.suspend(1_000));
+    world.run(7_000);
+    expect(fired).toEqual([6_100]);
+    expect(a.worldTimeMs(a.clock.now())).toBe(6_100);
+  });
+
   test('a killed process is ended by its kernel; after a power failure nobody says a word', () => {
     for (const [end, said] of [
       ['kill', ['0:end', '0:close']],
