@@ -19,6 +19,9 @@ interface Disruption {
 /** Rounding to ticks and to whole ms on the way there and back. */
 const SLACK_MS = 30;
 
+/** A sleep up to this is not told from a busy moment. */
+const LEAST_SLEEP_MS = 2_000;
+
 /** What keeps a process from running for a time. */
 const STANDSTILLS: ReadonlySet<string> = new Set(['stall', 'thrash', 'thrash-long', 'freeze', 'suspend']);
 
@@ -50,7 +53,10 @@ function byFault(plan: Plan, fault: FaultPlan, index: number, side: Side): numbe
   if (kind === 'black-hole' || kind === towards) return forMs;
   if (kind === 'lose-there' || kind === 'lose-back') return answersOnly ? forMs : 0;
   if (kind === 'reset') return Number.POSITIVE_INFINITY;
-  if (kind === 'damage-back') return side === 'near' ? 1.1 * extremesOf(connection, side).mostIntervalMs : 0;
+  if (kind === 'damage-back') {
+    // For near it is a frame or an answer, for far a question of its own.
+    return side === 'near' || answersOnly ? 1.1 * extremesOf(connection, side).mostIntervalMs : 0;
+  }
   if (kind === 'pause') return fault.side !== side && answersOnly ? forMs : 0;
   return 0;
 }
@@ -107,4 +113,15 @@ export function mayDie(plan: Plan, index: number, side: Side, atMs: number, forg
     endMs = Math.max(endMs, fromMs + forMs + connection.rttMs);
   }
   return atMs - endMs <= 2 * deadMs && sumMs > room;
+}
+
+/** Does the machine of `side` sleep, but too shortly to notice? What came in meanwhile is a bunch no clock explains. */
+export function mayBunch(plan: Plan, index: number, side: Side): boolean {
+  return plan.faults.some(
+    ({ kind, side: struck, connection, forMs }) =>
+      kind === 'suspend' &&
+      struck === side &&
+      (side === 'near' || connection === index) &&
+      forMs <= LEAST_SLEEP_MS,
+  );
 }

@@ -7,7 +7,7 @@ import { AnsweringPeer, swallow } from '../../src/testing/lab-peers.ts';
 import { LabProcess } from '../../src/testing/lab-process.ts';
 import type { LabSocket } from '../../src/testing/lab-socket.ts';
 import { LabWorld } from '../../src/testing/lab-world.ts';
-import { mayDie } from './excuses.ts';
+import { mayBunch, mayDie } from './excuses.ts';
 import { type End, later, strike } from './faults.ts';
 import { type Invariant, Observer } from './observer.ts';
 import type { ConnectionPlan, FaultPlan, Plan, Side, TrafficPlan } from './plan.ts';
@@ -247,6 +247,7 @@ class History {
       phase,
       negotiates,
       judges: role === 'full',
+      mayBunch: mayBunch(this.#plan, index, side),
       mayDie: (atMs) => mayDie(this.#plan, index, side, atMs, connection.forgottenMs),
       complain: (invariant, text) => this.complain(invariant, text),
     });

@@ -38,6 +38,8 @@ export interface ObserverOptions {
   readonly judges: boolean;
   /** The limits are what has been agreed on the wire. */
   readonly negotiates: boolean;
+  /** The machine sleeps too shortly to know it: what came in meanwhile is a bunch that no clock explains. */
+  readonly mayBunch: boolean;
   /** May a verdict fall at this time? Else it is a false death. */
   mayDie(atMs: number): boolean;
   readonly complain: Complain;
@@ -235,18 +237,13 @@ export class Observer {
   resumed(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    this.freshWindow();
-  }
-
-  /** Silence counts anew: after our pause, or after sleep. */
-  freshWindow(): void {
-    // Never heard: it counts from our first question all the same.
+    // Never heard: silence counts from our first question all the same, whose phase stays.
     this.#lifeMs = this.#isHeard ? this.#nowMs : Math.max(this.#nowMs, this.#lifeMs);
   }
 
-  /** The machine slept; the first frames afterwards are spread, so that many links do not speak at once. */
+  /** The machine slept: silence counts anew. First frames are spread, so that many links do not speak at once. */
   awoke(): void {
-    this.freshWindow();
+    this.#lifeMs = this.#nowMs;
     this.#blockedUntilMs = this.#nowMs + Math.min(this.#options.intervalMs, RESUME_SPREAD_MS);
   }
 
@@ -300,10 +297,10 @@ export class Observer {
   }
 
   ended(detail: ClosedDetail): void {
-    const { complain, isShared } = this.#options;
+    const { complain, isShared, mayBunch } = this.#options;
     if (this.closed !== undefined) complain('7-one-end', `${this.name} closed twice`);
     this.closed = detail;
-    if (detail.code === 'HB_ERR_TOO_FAST' || detail.code === 'HB_ERR_FRAME_RATE') {
+    if (!mayBunch && (detail.code === 'HB_ERR_TOO_FAST' || detail.code === 'HB_ERR_FRAME_RATE')) {
       complain('9-unjust-cut', `${this.name} was cut for its rate: ${detail.reason}`);
     }
     if (this.deaths > 0 && detail.cause === 'unknown') complain('7-one-end', `${this.name} forgot its cause`);
@@ -324,8 +321,8 @@ export class Observer {
     const openMs = this.frameOpenMs < Number.POSITIVE_INFINITY ? this.#lastSentMs : Number.NEGATIVE_INFINITY;
     const fromMs = Math.max(this.#lifeMs, queueMs, openMs);
     const longestMs = this.#longestStandstillMs();
-    // A queue is looked at eight times per D, so its last move is known that much later.
-    const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + TICK_MS : 0;
+    // A queue is looked at eight times per D, so its last move is known that much later; each look and its poll round up.
+    const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + 4 * TICK_MS : 0;
     // Where we could not ask in time, the question's own time-out follows the moment we could.
     if (this.#nowMs <= this.#blockedUntilMs + rtoMs(link) + TICK_MS + EARLY_MS) return;
     // The score at its worst doubles the limits; life is read, and the verdict spoken, up to a standstill late.
