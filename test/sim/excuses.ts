@@ -54,8 +54,9 @@ function byFault(plan: Plan, fault: FaultPlan, index: number, side: Side): numbe
   if (kind === 'lose-there' || kind === 'lose-back') return answersOnly ? forMs : 0;
   if (kind === 'reset') return Number.POSITIVE_INFINITY;
   if (kind === 'damage-back') {
-    // For near it is a frame or an answer, for far a question of its own.
-    return side === 'near' || answersOnly ? 1.1 * extremesOf(connection, side).mostIntervalMs : 0;
+    // For near it is a frame or an answer; for far a question of its own, which counts until the other has spoken.
+    const { mostIntervalMs } = extremesOf(connection, side);
+    return side === 'near' || answersOnly || fault.atMs < mostIntervalMs ? 1.1 * mostIntervalMs : 0;
   }
   if (kind === 'pause') return fault.side !== side && answersOnly ? forMs : 0;
   return 0;
