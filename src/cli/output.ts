@@ -1,7 +1,7 @@
 /**
  * What a command says on stdout, in two faces: lines for people, or with --json one object per event (NDJSON), the
- * last of them `{"type":"summary",...}`. Diagnostics go to stderr elsewhere. Numbers that do not exist (no RTT yet)
- * and "never" are null in JSON.
+ * last of them `{"type":"summary",...}`, or `{"type":"error",...}` where the work could not be done. Diagnostics go to
+ * stderr elsewhere. Numbers that do not exist (no RTT yet) and "never" are null in JSON.
  *
  * A reader that goes away (`| head`) is no error: `onClosed` is told, and what is said afterwards is dropped.
  */
@@ -45,6 +45,11 @@ export class Output {
   /** The last word; also when quiet. `text` may be several lines. */
   summary(fields: Readonly<Record<string, unknown>>, text?: string): void {
     this.#say({ type: 'summary', ...fields }, text);
+  }
+
+  /** The last word where the work could not be done. */
+  failure(message: string, code: string | undefined): void {
+    this.#say({ type: 'error', ...(code !== undefined && { code }), message }, undefined);
   }
 
   /** Text that is drawn, not logged: only people at a terminal see it. */

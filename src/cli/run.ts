@@ -1,7 +1,7 @@
 /**
  * The frame around every command: its output, its end by signal or by a reader that went away, its exit code.
  */
-import type { ExitCode } from './errors.ts';
+import { type ExitCode, messageOf } from './errors.ts';
 import { Output, type OutputOptions } from './output.ts';
 import { watchSignals } from './signals.ts';
 
@@ -23,6 +23,9 @@ export async function runCommand(
   try {
     process.exitCode = await action({ output, interrupted: controller.signal });
     await output.flushed();
+  } catch (error) {
+    output.failure(messageOf(error), (error as { code?: string } | null)?.code);
+    throw error; // people read it on stderr
   } finally {
     signals?.dispose();
   }

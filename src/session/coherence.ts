@@ -182,7 +182,7 @@ const RULES: readonly Rule[] = [
     if (!isTaken(keepAlive) || (userTimeoutMs !== false && userTimeoutBy === 'kernel')) return undefined;
     const kernelMs = keepAliveGivesUpMs(keepAlive);
     if (kernelMs >= intervalMs) return undefined;
-    const sum = `${keepAlive.idleMs} + ${keepAlive.intervalMs} x ${keepAlive.count} = ${kernelMs} ms`;
+    const sum = `${keepAlive.idleMs} + ${keepAlive.count} x ${keepAlive.intervalMs} = ${kernelMs} ms`;
     const rest = `gives up after ${sum}, before our next beat at ${intervalMs}: the kernel decides`;
     return finding('warning', 'kernel-first', 'keepAlive', rest);
   },
@@ -226,8 +226,8 @@ function pathRule({ intervalMs, pathIdleLimitMs }: CoherenceInput): Finding | un
   const limitMs = pathIdleLimitMs ?? PATH_IDLE_LIMITS_MS.nat;
   const whose = pathIdleLimitMs === undefined ? 'the idle limit of common NATs' : "the path's idle limit";
   if (pathIdleLimitMs !== undefined && intervalMs >= limitMs) {
-    const rest = `must be below half of ${whose} (${limitMs}), got ${intervalMs}: the flow is forgotten between beats`;
-    return finding('error', 'path-forgets', 'intervalMs', rest);
+    const rest = `must be below ${whose} (${limitMs}), better half of it, got ${intervalMs}`;
+    return finding('error', 'path-forgets', 'intervalMs', `${rest}: the flow is forgotten between beats`);
   }
   if (2 * intervalMs < limitMs) return undefined;
   const rest = `${intervalMs} is not below half of ${whose} (${limitMs} ms): one lost beat and the flow is forgotten`;

@@ -83,6 +83,18 @@ describe.concurrent('bad input: exit 2, one line', () => {
     expect(stderr).toMatch(message);
   });
 
+  test.each([
+    ['load 127.0.0.1:1 --json', 1, 'ECONNREFUSED'],
+    ['serve --host 203.0.113.1 --json', 1, 'EADDRNOTAVAIL'],
+    ['load 127.0.0.1:1 --links 1000000 --json', 2, undefined],
+  ])('%s: the failure is an object, too', async (args, code, why) => {
+    const { stdout, stderr, ...ended } = await command.run(args.split(' '));
+    expect(ended.code).toBe(code);
+    const said = JSON.parse(stdout);
+    expect({ type: said.type, code: said.code }).toEqual({ type: 'error', code: why });
+    expect(stderr).toBe(`wirebeat: ${said.message}\n`);
+  });
+
   test('no command at all: the help, on stderr', async () => {
     const { code, stdout, stderr } = await command.run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -104,7 +104,7 @@ const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<Cohere
     'keepAlive',
     { keepAlive: BEFORE_BEAT },
     { keepAlive: { ...BEFORE_BEAT, idleMs: 9_000 } },
-    ['9000 + 1000 x 5 = 14000 ms', 'beat at 15000', 'the kernel decides'],
+    ['9000 + 5 x 1000 = 14000 ms', 'beat at 15000', 'the kernel decides'],
   ],
   [
     'error',

@@ -321,7 +321,7 @@ export class Observer {
     const openMs = this.frameOpenMs < Number.POSITIVE_INFINITY ? this.#lastSentMs : Number.NEGATIVE_INFINITY;
     const fromMs = Math.max(this.#lifeMs, queueMs, openMs);
     const longestMs = this.#longestStandstillMs();
-    // A queue is looked at eight times per D, so its last move is known that much later; each look and its poll round up.
+    // A queue is looked at eight times per D, so its last move is known that much later, each look rounded up.
     const looksMs = queueMs > Number.NEGATIVE_INFINITY ? this.#deadMs / 8 + 4 * TICK_MS : 0;
     // Where we could not ask in time, the question's own time-out follows the moment we could.
     if (this.#nowMs <= this.#blockedUntilMs + rtoMs(link) + TICK_MS + EARLY_MS) return;

@@ -31,12 +31,19 @@ const FLAGS: Readonly<Record<string, string>> = {
 const WORDS: Readonly<Record<string, string>> = {
   'keepAlive false': '--no-keepalive',
   'say false': 'say off, or follow',
+  'whole seconds in ms': 'whole seconds',
   ...FLAGS,
 };
 const LIBRARY_WORDS = new RegExp(`\\b(${Object.keys(WORDS).join('|').replaceAll('.', '\\.')})\\b`, 'g');
 
-/** A sentence of the library's, for whoever typed flags. */
-export const inFlags = (text: string): string => text.replace(LIBRARY_WORDS, (word) => WORDS[word] as string);
+/** Times of the library: three digits and more, with or without their unit, that are no count of missed beats. */
+const LIBRARY_TIMES = /(?<!--dead-after )\b(\d{3,})\b(?! x \d| s\b)(?: ms\b)?/g;
+
+/** A sentence of the library's, for whoever typed flags and durations. */
+export const inFlags = (text: string): string =>
+  text
+    .replace(LIBRARY_WORDS, (word) => WORDS[word] as string)
+    .replace(LIBRARY_TIMES, (_, ms) => timeOf(Number(ms)));
 
 export const flagOf = ({ option }: Finding): string => FLAGS[option] ?? option;
 
@@ -76,13 +83,14 @@ const FINDERS = {
 export function failureText(name: keyof typeof FAILURES, { verdict, kernel, foundBy }: FailureTimes): string {
   return (
     `${FAILURES[name]}: found by ${FINDERS[foundBy]}\n` +
-    `  verdict  ${timeText(verdict)}: ${verdict.rule}\n` +
-    `  kernel   ${timeText(kernel)}: ${kernel.rule}`
+    `  verdict  ${timeText(verdict)}: ${inFlags(verdict.rule)}\n` +
+    `  kernel   ${timeText(kernel)}: ${inFlags(kernel.rule)}`
   );
 }
 
 export function withoutBeatsText(kernel: DetectorTime): string {
-  return `the same without heartbeats: found by nobody but the kernel\n  kernel   ${timeText(kernel)}: ${kernel.rule}`;
+  const found = `  kernel   ${timeText(kernel)}: ${inFlags(kernel.rule)}`;
+  return `the same without heartbeats: found by nobody but the kernel\n${found}`;
 }
 
 export function findingText({ severity, message, code }: Finding): string {
