@@ -114,8 +114,7 @@ function directPush(this: OwnedSocket, chunk: unknown, encoding?: BufferEncoding
     owner === undefined ||
     this.readableFlowing !== true ||
     this.readableLength > 0 ||
-    !(chunk instanceof Uint8Array) ||
-    chunk.length === 0
+    !(chunk instanceof Uint8Array)
   ) {
     return (Object.getPrototypeOf(this) as Socket).push.call(this, chunk, encoding);
   }
@@ -123,9 +122,9 @@ function directPush(this: OwnedSocket, chunk: unknown, encoding?: BufferEncoding
   return true;
 }
 
-/** Somebody else wants to see the data too: all of it goes the usual way from here on. */
+/** Somebody else wants to see the data too: all of it goes the usual way. (For `readable` the stream stops flowing.) */
 function onNewListener(this: OwnedSocket, event: string | symbol): void {
-  if (event === 'data' || event === 'readable') stopDirectPush(this);
+  if (event === 'data') stopDirectPush(this);
 }
 
 function stopDirectPush(socket: Socket): void {

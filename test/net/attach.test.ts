@@ -1,6 +1,6 @@
 /** Which sockets a hub takes, in which states, and what it refuses with which words. */
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -310,6 +310,34 @@ test('head is delivered after attach has returned, also on a socket that flows a
   await new Promise((resolve) => hub.once('closed', resolve));
   expect([seen, hub.stats().links]).toEqual([[true], 0]);
   await hub.close();
+});
+
+test('what waits from a pause comes before what is read after it', async () => {
+  const { accepted } = await socketPair();
+  const link = new HubLog().hub.attach(accepted);
+  const frame = encodeFrame({ flags: 0, seq: 1, timestamp: 1 });
+  accepted.pause();
+  accepted.push(frame.subarray(0, 5));
+  accepted.resume();
+  accepted.push(frame.subarray(5));
+  await eventually(() => link.stats().framesReceived === 1, 'the beat, whole');
+  expect(link.stats().resyncBytes).toBe(0);
+});
+
+test("a socket with a `push` of its own keeps it, during the link's time and after", async () => {
+  const { accepted, connected } = await socketPair();
+  const pushed: unknown[] = [];
+  const own: Socket['push'] = function (this: Socket, chunk, encoding) {
+    pushed.push(chunk);
+    return Socket.prototype.push.call(this, chunk, encoding);
+  };
+  accepted.push = own;
+  const link = new HubLog().hub.attach(accepted);
+  connected.write(encodeFrame({ flags: 0, seq: 1, timestamp: 1 }));
+  await eventually(() => link.stats().framesReceived === 1, 'the beat');
+  expect(pushed).toHaveLength(1);
+  link.detach();
+  expect(accepted.push).toBe(own);
 });
 
 test('who reads beside us later sees what comes from then on; so does the link', async () => {
