@@ -51,6 +51,21 @@ describe('turns', () => {
   });
 });
 
+test.each([1, 50, 200])('two that ask at the same moment do not go on crossing, %i ms apart', (delayMs) => {
+  const world = new LabWorld(1);
+  const ends = [new LabProcess(world, 'near'), new LabProcess(world, 'far')] as const;
+  const connection = connectLab(ends[0], ends[1], { there: { delayMs }, back: { delayMs } });
+  const options = { intervalMs: INTERVAL_MS, ask: 'always', firstPhase: 0.5 } as const;
+  ends[0].attach(connection.near, options);
+  ends[1].attach(connection.far, options);
+  world.run(INTERVALS * INTERVAL_MS);
+  for (const end of ends) {
+    const perInterval = end.hub.stats().framesSent / INTERVALS;
+    expect(perInterval).toBeGreaterThan(1.1);
+    expect(perInterval).toBeLessThan(1.9); // crossing for ever: 2.1 to 2.6
+  }
+});
+
 test('answers that take longer than D are not missing: no one-way', () => {
   const world = new LabWorld(1);
   const [near, far] = [new LabProcess(world, 'near'), new LabProcess(world, 'far')];
