@@ -66,6 +66,20 @@ describe('asking', () => {
     expect(end.eventsOf('dead')[0]!.atMs - lastRxMs).toBeLessThanOrEqual(5_000 + 4_500);
   });
 
+  it('one-way is told in time on a link that only answers, a second question in between or not', () => {
+    const { world, end, peer } = watch({ intervalMs: 1000 });
+    const openedMs = world.nowMs;
+    peer.answers = false;
+    let isSilent = false;
+    world.every(300, Infinity, () => isSilent || peer.say(Flag.AckRequest));
+    world.at(openedMs + 1_000, () => (isSilent = true));
+    world.at(openedMs + 2_200, () => (isSilent = false));
+    world.run(2_500);
+    expect(end.framesNamed('PING').map(({ atMs }) => atMs - openedMs > 1_500)).toEqual([false, true]);
+    world.run(10_000);
+    expect(end.eventsOf('one-way')[0]!.atMs - openedMs).toBeLessThanOrEqual(3_000 + 20);
+  });
+
   it('asks a peer that only answers while our host writes all the time: never a suspect', () => {
     for (const deadAfter of [2, 3, 8]) {
       const { world, end } = watch({ intervalMs: 1000, deadAfter }, { rttMs: 100, phase: 0.2 });
