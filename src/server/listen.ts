@@ -1,6 +1,7 @@
 /** Where to listen: checked, loopback unless told otherwise, and errors that name the address. */
-import { lstatSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, type Server } from 'node:net';
+import { dirname } from 'node:path';
 import { integerIn, knownKeys } from '../base/assert.ts';
 import { typeError, WirebeatError } from '../base/errors.ts';
 
@@ -80,9 +81,13 @@ async function listenOn(
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => {
       reject(
-        new WirebeatError(error.code ?? 'HB_ERR_LISTEN', `cannot listen on ${where}: ${explain(error)}`, {
-          cause: error,
-        }),
+        new WirebeatError(
+          error.code ?? 'HB_ERR_LISTEN',
+          `cannot listen on ${where}: ${explain(error, path)}`,
+          {
+            cause: error,
+          },
+        ),
       );
     };
     server.once('error', fail);
@@ -93,7 +98,9 @@ async function listenOn(
   });
 }
 
-function explain(error: NodeJS.ErrnoException): string {
+function explain(error: NodeJS.ErrnoException, path: string | undefined): string {
+  // Node says EACCES for a missing folder, too.
+  if (path !== undefined && !existsSync(dirname(path))) return `there is no folder ${dirname(path)}`;
   if (error.code === 'EADDRINUSE') return 'the address is in use';
   if (error.code === 'EACCES') return 'no permission';
   if (error.code === 'EADDRNOTAVAIL') return 'this machine does not have that address';

@@ -2,9 +2,23 @@
 import { describe, expect, test } from 'vitest';
 import { FrameBuffer } from '../../src/net/frame-buffer.ts';
 import { defaultHub } from '../../src/net/hub.ts';
+import type { SocketLink } from '../../src/net/link.ts';
+import { addTo, emptyTotals } from '../../src/net/link-stats.ts';
 import { causeOfSocketError, textOfSocketError } from '../../src/net/socket-errors.ts';
 import { ProbeBudget } from '../../src/session/probe-budget.ts';
+import { SessionStats } from '../../src/session/stats.ts';
 import { encodeFrame } from '../../src/wire/frame.ts';
+
+test('totals of links have every counter of every link', () => {
+  const stats = new SessionStats();
+  const counters = Object.keys(stats) as (keyof SessionStats)[];
+  for (const [index, name] of counters.entries()) stats[name] = index + 1;
+  const link = { session: { stats }, bytesReceived: 100, resyncBytes: 200 } as SocketLink;
+  const totals = emptyTotals();
+  for (let round = 0; round < 2; round++) addTo(totals, link);
+  const expected = counters.map((name, index) => [name, 2 * (index + 1)]);
+  expect(totals).toEqual({ ...Object.fromEntries(expected), bytesReceived: 200, resyncBytes: 400 });
+});
 
 describe('ProbeBudget', () => {
   const used = (budget: ProbeBudget, index: number, nowMs: number): number => {

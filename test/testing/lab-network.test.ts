@@ -253,6 +253,17 @@ describe('lab processes', () => {
     expect(a.worldTimeMs(a.clock.now())).toBe(5_100);
   });
 
+  test('SIGCONT wakes no machine that sleeps', () => {
+    const { a, world } = lab();
+    const ran: number[] = [];
+    a.freeze();
+    world.at(50, () => a.suspend(1_000));
+    world.at(100, () => a.post(() => ran.push(world.nowMs)));
+    world.at(500, () => a.thaw());
+    world.run(2_000);
+    expect(ran).toEqual([1_050]);
+  });
+
   test('told to sleep while asleep, a machine sleeps until the later end, and no time counts twice', () => {
     const { a, world } = lab();
     const fired: number[] = [];

@@ -264,7 +264,8 @@ class Ping {
             ...detail,
             text: closedText(detail).replace('closed', 'not reached') + hint,
           };
-      this.#end(verdict);
+      const isUntold = this.#flags.diagnose === true && verdict.diagnosis === undefined;
+      this.#end(isUntold ? { ...verdict, diagnosis: link.diagnose() } : verdict);
     });
   }
 

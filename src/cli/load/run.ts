@@ -106,7 +106,7 @@ export class LoadRun {
     this.dialer.stop();
     this.connectMs = performance.now() - startMs;
     const { durationMs, intervalMs } = this.#options;
-    const warmUpMs = Math.min(Math.max(intervalMs, LEAST_WARM_UP_MS), durationMs / 2);
+    const warmUpMs = warmUpOf(intervalMs, durationMs);
     await this.#pass(warmUpMs, interrupted);
     this.tally.warmedUp();
     const before = this.hub.stats();
@@ -228,6 +228,11 @@ export class LoadRun {
       link.socket.resetAndDestroy();
     });
   }
+}
+
+/** How much of the duration is not measured: one interval, some seconds at least, half of it at most. */
+export function warmUpOf(intervalMs: number, durationMs: number): number {
+  return Math.min(Math.max(intervalMs, LEAST_WARM_UP_MS), durationMs / 2);
 }
 
 async function inTurns<T>(items: Iterable<T>, handle: (item: T) => void): Promise<void> {
