@@ -262,6 +262,7 @@ describe('lab processes', () => {
     world.at(500, () => a.thaw());
     world.run(2_000);
     expect(ran).toEqual([1_050]);
+    expect(a.standstills.map(({ toMs }) => toMs)).toEqual([1_050, 1_050]);
   });
 
   test('told to sleep while asleep, a machine sleeps until the later end, and no time counts twice', () => {
