@@ -59,17 +59,19 @@ export class HostChannel implements FrameSplitterOptions {
 
   onHost(bytes: Uint8Array): void {
     this.#owner.onHostBytes(bytes.length);
-    if (!this.#gathers) {
-      this.#host.onFrame(this.#link, bytes);
-      return;
-    }
     const isLast = (this.#splitter as FrameSplitter).hostRemainingBytes === 0;
-    if (isLast && this.#gatheredBytes === 0) {
-      this.#host.onFrame(this.#link, bytes);
+    if (!this.#gathers || (isLast && this.#gatheredBytes === 0)) {
+      this.#deliver(bytes);
       return;
     }
     this.#gather(bytes);
-    if (isLast) this.#host.onFrame(this.#link, this.takeGathered());
+    if (isLast) this.#deliver(this.takeGathered());
+  }
+
+  #deliver(bytes: Uint8Array): void {
+    this.#host.onFrame(this.#link, bytes);
+    // The host destroyed the socket: as from any stream, nothing comes after that.
+    if (this.#link.socket.destroyed) (this.#splitter as FrameSplitter).stop();
   }
 
   /** The pieces of an unfinished frame, which are the caller's from now on. */

@@ -8,7 +8,7 @@
  */
 import { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { typeError } from '../base/errors.ts';
+import { typeError, WirebeatError } from '../base/errors.ts';
 
 const OWNER = Symbol('wirebeat.owner');
 /** The socket's own `end`, when it had one that is not its class's. */
@@ -40,6 +40,7 @@ export function ownSocket(socket: Socket, owner: SocketOwner): void {
   socket.write = guardedWrite as Socket['write'];
   if (Object.hasOwn(socket, 'end')) (socket as OwnedSocket)[OWN_END] = socket.end;
   socket.end = guardedEnd as Socket['end'];
+  if (!Object.hasOwn(socket, 'setEncoding')) socket.setEncoding = refuseEncoding;
   if (socket instanceof Socket && !Object.hasOwn(socket, 'push')) socket.push = directPush as Socket['push'];
   socket.on('data', onData);
   socket.on('end', onEnd);
@@ -56,6 +57,7 @@ export function disownSocket(socket: Socket, originalWrite: Socket['write']): vo
   socket.off('close', onClose);
   socket.off('newListener', onNewListener);
   stopDirectPush(socket);
+  if (socket.setEncoding === refuseEncoding) delete (socket as Partial<Socket>).setEncoding;
   delete (socket as OwnedSocket)[OWNER];
   if (originalWrite === Object.getPrototypeOf(socket).write) delete (socket as Partial<Socket>).write;
   else socket.write = originalWrite;
@@ -101,6 +103,14 @@ function guardedEnd(this: OwnedSocket, ...args: Parameters<Socket['end']>): Sock
   this[OWNER]?.willEnd();
   const end = this[OWN_END] ?? (Object.getPrototypeOf(this) as Socket).end;
   return end.apply(this, args);
+}
+
+/** Text instead of bytes would be found out by the first chunk only, in the middle of somebody's read. */
+function refuseEncoding(): never {
+  throw new WirebeatError(
+    'HB_ERR_SOCKET_STATE',
+    'setEncoding was called while a link owns the socket; heartbeats need bytes',
+  );
 }
 
 /**

@@ -67,7 +67,7 @@ describe('a diagnosis as text', () => {
       evidence: { ...blind, kernelAgeMs: undefined, kernelRttMs: undefined },
     });
     expect(lines.slice(3)).toEqual([
-      '  kernel: not asked (needs Linux; at once with the package koffi)',
+      '  kernel: not asked (Linux and TCP only; of a link that is well, with the package koffi)',
       '  round trip: 0.400 ms to the process',
     ]);
   });

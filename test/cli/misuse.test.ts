@@ -86,12 +86,14 @@ describe.concurrent('bad input: exit 2, one line', () => {
   test.each([
     ['load 127.0.0.1:1 --json', 1, 'ECONNREFUSED'],
     ['serve --host 203.0.113.1 --json', 1, 'EADDRNOTAVAIL'],
+    ['serve --unix /no/such/folder/socket --json', 1, 'EACCES'],
     ['load 127.0.0.1:1 --links 1000000 --json', 2, undefined],
   ])('%s: the failure is an object, too', async (args, code, why) => {
     const { stdout, stderr, ...ended } = await command.run(args.split(' '));
     expect(ended.code).toBe(code);
     const said = JSON.parse(stdout);
     expect({ type: said.type, code: said.code }).toEqual({ type: 'error', code: why });
+    if (why === 'EACCES') expect(said.message).toContain('there is no folder /no/such/folder');
     expect(stderr).toBe(`wirebeat: ${said.message}\n`);
   });
 

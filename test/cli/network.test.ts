@@ -133,13 +133,13 @@ describe.concurrent('serve and ping', () => {
 
   test('ping says when the service leaves, and when its process freezes: suspect, dead, cause, exit 1', async () => {
     const [first, second] = await Promise.all([command.serve(), command.serve()]);
-    const left = command.start(['ping', first.address, '-i', '500ms']);
+    const left = command.start(['ping', first.address, '-i', '500ms', '--diagnose']);
     await left.saying(/seq=1/);
     stop(first.server);
     const told = await left.ended;
     expect(told.code).toBe(1);
     expect(told.stdout).toMatch(
-      /^GOAWAY from the peer: leaving, return after 1\.1 s\n(.*\n)*closed \(left\)$/m,
+      /^GOAWAY from the peer: leaving, return after 1\.1 s\n(.*\n)*closed \(left\)\n(.*\n)*cause: left \(certain\)$/m,
     );
     const frozen = command.start(['ping', second.address, '-i', '300ms', '--dead-after', '3']);
     await frozen.saying(/seq=2/);

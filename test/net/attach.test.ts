@@ -181,6 +181,17 @@ describe('sockets that are refused with HB_ERR_SOCKET_STATE', () => {
     refused(accepted, /setEncoding/);
   });
 
+  test('nor can it be told to from then on, until it is given back', async () => {
+    const { accepted } = await socketPair();
+    const link = new HubLog().hub.attach(accepted);
+    expect(() => accepted.setEncoding('utf8')).toThrow(
+      expect.objectContaining({ code: 'HB_ERR_SOCKET_STATE', message: expect.stringMatching(/setEncoding/) }),
+    );
+    link.detach();
+    expect(Object.hasOwn(accepted, 'setEncoding')).toBe(false);
+    accepted.setEncoding('utf8');
+  });
+
   test('a hub that is closed takes nothing, with HB_ERR_CLOSED', async () => {
     const { accepted } = await socketPair();
     const { hub } = new HubLog();

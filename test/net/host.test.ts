@@ -156,6 +156,23 @@ describe('inbound', () => {
     expect(got).toHaveLength(1);
   });
 
+  test.each(['whole', 'pieces'] as const)(
+    '%s: who destroys the socket inside onFrame gets no more',
+    async (delivery) => {
+      const got: Buffer[] = [];
+      const { link, peer, log } = await share({
+        ...recordingHost({ delivery }).host,
+        onFrame: (to, bytes) => {
+          got.push(Buffer.from(bytes));
+          to.socket.destroy();
+        },
+      });
+      feed(link, [Buffer.concat([frameOf(3), peer.frame(Flag.AckRequest), frameOf(4)])]);
+      expect(got).toEqual([frameOf(3)]);
+      expect(await log.closed(link)).toMatchObject({ cause: 'local' });
+    },
+  );
+
   test('an answer given inside onFrame leaves between the pongs of the same chunk, in order', async () => {
     const { link, peer } = await share({
       ...recordingHost().host,
