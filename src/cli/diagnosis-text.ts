@@ -36,8 +36,7 @@ function clocksText(evidence: Evidence): string {
 
 function kernelText(evidence: Evidence): string {
   const { source, kernelAgeMs, unackedBytes, retransmits, zeroWindowProbes, windowClosed } = evidence;
-  if (kernelAgeMs === undefined)
-    return 'kernel: not asked (Linux and TCP only; of a link that is well, with the package koffi)';
+  if (kernelAgeMs === undefined) return 'kernel: not asked';
   const age = `${source}, ${formatDuration(kernelAgeMs)} old`;
   const window = windowClosed === true ? `, window closed, ${zeroWindowProbes} zero-window probes` : '';
   return `kernel (${age}): ${unackedBytes} bytes unacknowledged, ${retransmits} retransmits${window}`;

@@ -23,9 +23,19 @@ export function messageOf(error: unknown): string {
   return onOneLine(error instanceof Error ? error.message || error.name : String(error));
 }
 
+/** What the parser of the command line says, without its own prefix. */
+export function parserMessage({ message }: { readonly message: string }): string {
+  return onOneLine(message.replace(/^error: /, ''));
+}
+
 /** Say what went wrong, unless the parser of the command line has said it already; returns the exit code. */
-export function reportFailure(error: unknown): ExitCode {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? GOOD : UNUSABLE;
+export function reportFailure(error: unknown, wantsJson = false): ExitCode {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return GOOD;
+    if (wantsJson)
+      process.stdout.write(`${JSON.stringify({ type: 'error', message: parserMessage(error) })}\n`);
+    return UNUSABLE;
+  }
   const shown = process.env.WIREBEAT_DEBUG === '1' && error instanceof Error ? error.stack : messageOf(error);
   process.stderr.write(`wirebeat: ${shown}\n`);
   return error instanceof UsageError ? UNUSABLE : BAD;

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { onOneLine, reportFailure } from './errors.ts';
+import { parserMessage, reportFailure } from './errors.ts';
 
 type AddCommand = (program: Command) => void;
 
@@ -37,7 +37,7 @@ const program = new Command('wirebeat')
   .addHelpText('after', '\nExit codes: 0 all is well, 1 it is not, 2 the command line cannot be used.')
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) => write(`wirebeat: ${onOneLine(text.replace(/^error: /, ''))}\n`),
+    outputError: (text, write) => write(`wirebeat: ${parserMessage({ message: text })}\n`),
   });
 
 /** Those that the command line cannot do without. */
@@ -51,6 +51,6 @@ try {
   for (const add of await Promise.all(wanted.map((name) => COMMANDS[name]!()))) add(program);
   await program.parseAsync(process.argv);
 } catch (error) {
-  process.exitCode = reportFailure(error);
+  process.exitCode = reportFailure(error, process.argv.includes('--json'));
 }
 setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -8,6 +8,7 @@ import { MAX_INTERVAL_MS, MIN_INTERVAL_MS, SESSION_DEFAULTS } from '../session/p
 import { PRESET_NAMES, PRESETS, type PresetName } from '../session/presets.ts';
 import { durationIn, typedDuration } from './durations.ts';
 import { UsageError } from './errors.ts';
+import { flagOf, inFlags } from './flag-words.ts';
 import { integerBetween } from './numbers.ts';
 
 export interface RateFlags {
@@ -22,13 +23,6 @@ export interface CliRates {
   readonly intervalMs: number;
   readonly deadAfter: number;
 }
-
-/** The flags named by the option that a finding is about. */
-const FLAGS: Readonly<Record<string, string>> = {
-  intervalMs: '--interval',
-  deadAfter: '--dead-after',
-  firstLifeMs: '--first-life',
-};
 
 /** `what` an interval is here. */
 export function addRateFlags(command: Command, what: string, defaults: CliRates): Command {
@@ -71,19 +65,15 @@ export function ratesOf(
     ...besides,
   });
   for (const finding of findings) {
-    if (finding.severity === 'error') throw new UsageError(messageOf(finding));
+    if (finding.severity === 'error') throw new UsageError(inFlags(finding.message));
     warn(finding, flags.json === true);
   }
   return rates;
 }
 
-function messageOf({ option, message }: Finding): string {
-  return message.replace(option, FLAGS[option] ?? option);
-}
-
 function warn(finding: Finding, json: boolean): void {
-  const { code, option } = finding;
-  const message = messageOf(finding);
-  const event = { type: 'warning', code, option: FLAGS[option] ?? option, message };
+  const { code } = finding;
+  const message = inFlags(finding.message);
+  const event = { type: 'warning', code, option: flagOf(finding), message };
   process.stderr.write(json ? `${JSON.stringify(event)}\n` : `wirebeat: warning: ${message}\n`);
 }

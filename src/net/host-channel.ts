@@ -30,6 +30,8 @@ export class HostChannel implements FrameSplitterOptions {
   #gathered = NOTHING;
   #gatheredBytes = 0;
   #splitter: FrameSplitter | undefined;
+  /** The piece at hand, while listeners are told of it. */
+  #current: Uint8Array = NOTHING;
 
   constructor(owner: ChannelOwner, link: Link, host: HostProtocol, reserved: 'strict' | 'ignore') {
     this.#owner = owner;
@@ -58,24 +60,41 @@ export class HostChannel implements FrameSplitterOptions {
   }
 
   onHost(bytes: Uint8Array): void {
-    this.#owner.onHostBytes(bytes.length);
+    this.#current = bytes;
+    this.#owner.onHostBytes(bytes.length); // tells who listens: they may detach the link, or destroy the socket
+    if (this.#current === NOTHING) return;
+    this.#current = NOTHING;
+    if (this.#isGone()) return;
     const isLast = (this.#splitter as FrameSplitter).hostRemainingBytes === 0;
     if (!this.#gathers || (isLast && this.#gatheredBytes === 0)) {
       this.#deliver(bytes);
       return;
     }
     this.#gather(bytes);
-    if (isLast) this.#deliver(this.takeGathered());
+    if (isLast) this.#deliver(this.#takeGathered());
   }
 
   #deliver(bytes: Uint8Array): void {
     this.#host.onFrame(this.#link, bytes);
-    // The host destroyed the socket: as from any stream, nothing comes after that.
-    if (this.#link.socket.destroyed) (this.#splitter as FrameSplitter).stop();
+    this.#isGone();
   }
 
-  /** The pieces of an unfinished frame, which are the caller's from now on. */
-  takeGathered(): Buffer {
+  /** The socket was destroyed: as from any stream, nothing comes after that. */
+  #isGone(): boolean {
+    const { destroyed } = this.#link.socket;
+    if (destroyed) (this.#splitter as FrameSplitter).stop();
+    return destroyed;
+  }
+
+  /** The pieces of an unfinished frame, and the one that is just being told of: the caller's from now on. */
+  takeUndelivered(): Buffer {
+    const current = this.#current;
+    this.#current = NOTHING;
+    const gathered = this.#takeGathered();
+    return current === NOTHING ? gathered : Buffer.concat([gathered, current]);
+  }
+
+  #takeGathered(): Buffer {
     const frame = this.#gathered.subarray(0, this.#gatheredBytes);
     this.#gathered = NOTHING;
     this.#gatheredBytes = 0;

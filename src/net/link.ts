@@ -52,6 +52,7 @@ export class SocketLink extends LinkCore implements Link {
     this.isPaused = true;
     this.socket.pause();
     this.session.pause(this.hub.now());
+    this.rearm();
   }
 
   resume(): void {
@@ -99,7 +100,7 @@ export class SocketLink extends LinkCore implements Link {
     }
     this.splitter.stop();
     this.outbound.endBatch(); // answers to what was delivered
-    const gathered = this.channel?.takeGathered() ?? Buffer.alloc(0);
+    const gathered = this.channel?.takeUndelivered() ?? Buffer.alloc(0);
     const head = Buffer.concat([gathered, this.splitter.carried()]);
     this.socket.pause();
     this.patience?.release();

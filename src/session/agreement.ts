@@ -26,6 +26,8 @@ export class Agreement {
   isSuspended = false;
   readonly #parts: DutyParts;
   readonly #random: Random;
+  /** Our first wish was granted, refused, or is not going to be answered. */
+  #isAnswered = false;
   readonly #negotiation: Negotiation;
   /** Holds the peer to our required rate; made when it answered our POLL with FINAL. */
   #enforcement: Enforcement | undefined;
@@ -76,6 +78,7 @@ export class Agreement {
     const negotiation = this.#negotiation;
     if (now >= negotiation.giveUpMs) {
       negotiation.giveUp();
+      this.#answered();
     }
     if (this.isSuspended) return false;
     const group = negotiation.poll(now);
@@ -104,6 +107,7 @@ export class Agreement {
         if (code === 0) return false;
         this.#apply();
         this.#parts.announcer.tell({ type: 'negotiation-refused', by: 'peer', code });
+        this.#answered();
         return false;
       }
       default:
@@ -129,6 +133,14 @@ export class Agreement {
     this.#enforcement ??= new Enforcement();
     const { requiredMinRxMs } = this.#negotiation.mine;
     this.#enforcement.require(requiredMinRxMs, this.#parts.limits.multiplier, now);
+    this.#isAnswered = true;
+    this.#tell();
+  }
+
+  /** Our wish came to nothing; what the peer wished for may be untold. */
+  #answered(): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
     this.#tell();
   }
 
@@ -158,7 +170,9 @@ export class Agreement {
     return now < Math.max(graceUntilMs, this.#readAgainMs + bunchMs);
   }
 
+  /** Not before each has wished and we were answered: until then one direction has an interval that will not last. */
   #tell(): void {
+    if (!this.isAgreed || !this.#isAnswered) return;
     const { txIntervalMs, rxIntervalMs, multiplier } = this.#parts.limits;
     this.#parts.announcer.tell({ type: 'negotiated', txIntervalMs, rxIntervalMs, multiplier });
   }

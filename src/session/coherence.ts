@@ -226,7 +226,7 @@ function pathRule({ intervalMs, pathIdleLimitMs }: CoherenceInput): Finding | un
   const limitMs = pathIdleLimitMs ?? PATH_IDLE_LIMITS_MS.nat;
   const whose = pathIdleLimitMs === undefined ? 'the idle limit of common NATs' : "the path's idle limit";
   if (pathIdleLimitMs !== undefined && intervalMs >= limitMs) {
-    const rest = `must be below ${whose} (${limitMs}), better half of it, got ${intervalMs}`;
+    const rest = `must be below ${whose} (${limitMs} ms), better half of it, got ${intervalMs}`;
     return finding('error', 'path-forgets', 'intervalMs', `${rest}: the flow is forgotten between beats`);
   }
   if (2 * intervalMs < limitMs) return undefined;

@@ -51,8 +51,9 @@ export class Judge {
     const { limits, silence } = this.#parts;
     const judgeMs = Math.min(this.#atMs(now), this.hearByMs, this.#owner.departure.byMs);
     const nextMs = Math.min(judgeMs, this.tellPauseAtMs, silence.lookAtMs);
-    // With M = 1 the next judgement is the verdict: it waits for the RTO, which becomes shorter.
-    if (this.#owner.state === 'up' && limits.multiplier > 1) silence.meansNothingBeforeMs = nextMs;
+    // With M = 1 a verdict waits for the RTO, which becomes shorter; a watched queue is looked at in every wake.
+    if (this.#owner.state === 'up' && limits.multiplier > 1 && silence.lookAtMs === Infinity)
+      silence.meansNothingBeforeMs = nextMs;
     return nextMs;
   }
 

@@ -18,8 +18,9 @@ import { WriteWatch } from './write-watch.ts';
 /** A loop that stalls for ever must not postpone a true verdict for ever. */
 const MAX_GRACES = 2;
 export const MIN_GRACE_MS = 1_000;
-/** Where one missed interval is death: of the interval. The answer needs time before it, as after the latest beat. */
+/** Where one missed interval is death: parts of the interval. The answer needs time, as after the latest beat. */
 const SINGLE_MISS_ASK = 0.9;
+const SINGLE_MISS_PACE = 0.75;
 
 export class Silence {
   /** Last life, or the moment from which silence counts. */
@@ -118,10 +119,18 @@ export class Silence {
   get askAtMs(): number {
     if (this.#questions.isAsking) return Infinity;
     const { rxIntervalMs, suspectMs, multiplier } = this.#limits;
-    if (multiplier === 1) return this.lastRxMs + SINGLE_MISS_ASK * rxIntervalMs;
+    if (multiplier === 1) return this.#singleMissAskAtMs;
     const latestMs =
       this.lastRxMs + Math.max(rxIntervalMs, Math.min(suspectMs, 2 * rxIntervalMs) - this.#tickMs);
     return Math.min(Math.max(this.lastRxMs + rxIntervalMs, this.#questions.pacedMs), latestMs);
+  }
+
+  /** Where one missed interval is death, by the range of beats: the peer must take questions at that rate. */
+  get #singleMissAskAtMs(): number {
+    const { rxIntervalMs, txIntervalMs } = this.#limits;
+    const wantedMs = this.lastRxMs + SINGLE_MISS_ASK * rxIntervalMs;
+    const pacedMs = this.#questions.pacedMs - (1 - SINGLE_MISS_PACE) * txIntervalMs;
+    return Math.min(Math.max(wantedMs, pacedMs), this.lastRxMs + rxIntervalMs);
   }
 
   /** A verdict is due but the peer was never asked, and can be. */
@@ -146,6 +155,8 @@ export class Silence {
   }
 
   life(rxMs: number): void {
+    // It counted from a first question still to come.
+    if (rxMs < this.lastRxMs) this.meansNothingBeforeMs = -Infinity;
     this.lastRxMs = rxMs;
     this.#questions.refuted();
     if (this.#graces !== 0) this.#pardon();

@@ -88,6 +88,7 @@ describe.concurrent('bad input: exit 2, one line', () => {
     ['serve --host 203.0.113.1 --json', 1, 'EADDRNOTAVAIL'],
     ['serve --unix /no/such/folder/socket --json', 1, 'EACCES'],
     ['load 127.0.0.1:1 --links 1000000 --json', 2, undefined],
+    ['ping --bogus --json', 2, undefined],
   ])('%s: the failure is an object, too', async (args, code, why) => {
     const { stdout, stderr, ...ended } = await command.run(args.split(' '));
     expect(ended.code).toBe(code);

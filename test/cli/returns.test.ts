@@ -174,7 +174,7 @@ describe.concurrent('what does not fit', () => {
       const { code, stdout, stderr } = await command.run(all);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toMatch(
-        /^wirebeat: --interval must be below half of [^\n]*\(30000\), got 30000[^\n]*\n$/,
+        /^wirebeat: --interval must be below [^\n]*\(30 s\), better half of it, got 30 s: [^\n]*\n$/,
       );
     }
   });
@@ -185,7 +185,7 @@ describe.concurrent('what does not fit', () => {
     const text = await command.run(args);
     expect(text).toMatchObject({ code: 0 });
     expect(text.stderr).toBe(
-      'wirebeat: warning: --dead-after 1 leaves no time to ask again: 1000 ms of silence are death\n',
+      'wirebeat: warning: --dead-after 1 leaves no time to ask again: 1 s of silence are death\n',
     );
     const json = await command.run([...args, '--json']);
     expect(objectsOf(json.stderr)).toMatchObject([

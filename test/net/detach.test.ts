@@ -66,6 +66,42 @@ describe('detach', () => {
     }
   });
 
+  test.each(['whole', 'pieces'] as const)(
+    '%s: inside `up`, told by a piece of a host frame: it comes in head',
+    async (delivery) => {
+      const { accepted } = await socketPair();
+      const { host, got } = recordingHost({ delivery });
+      const log = new HubLog();
+      let head: Uint8Array | undefined;
+      log.hub.on('up', (link) => {
+        head = link.detach().head;
+      });
+      log.hub.attach(accepted, { host });
+      const frame = frameOf('ten letters');
+      accepted.emit('data', frame.subarray(0, 9));
+      expect(head).toEqual(frame.subarray(0, 9));
+      expect(got).toEqual([]);
+    },
+  );
+
+  test.each(['whole', 'pieces'] as const)(
+    '%s: destroyed inside `up`, it delivers nothing',
+    async (delivery) => {
+      for (const how of ['link', 'socket'] as const) {
+        const { accepted } = await socketPair();
+        const { host, got } = recordingHost({ delivery });
+        const log = new HubLog();
+        log.hub.on('up', (link) => {
+          if (how === 'link') link.destroy();
+          else link.socket.destroy();
+        });
+        log.hub.attach(accepted, { host });
+        accepted.emit('data', Buffer.concat([frameOf('one'), frameOf('two')]));
+        expect(got, how).toEqual([]);
+      }
+    },
+  );
+
   test('inside onFrame: what is behind that frame comes in head, pings before it are answered', async () => {
     let given: ReturnType<Link['detach']> | undefined;
     const { peer, socket } = await linked({

@@ -33,6 +33,17 @@ describe('agreeing', () => {
     }
   });
 
+  it('is told once, when both have wished and were answered, whoever asks first', () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const { world, a, b } = pair(at(5_000), { rttMs: 80, seed, peerOptions: at(60_000, { deadAfter: 4 }) });
+      world.run(3_000);
+      const told = [a, b].map((end) =>
+        end.eventsOf('negotiated').map(({ txIntervalMs, rxIntervalMs }) => [txIntervalMs, rxIntervalMs]),
+      );
+      expect(told, `seed ${seed}`).toEqual([[[5_000, 60_000]], [[60_000, 5_000]]]);
+    }
+  });
+
   it('F51: and they live for a virtual week', () => {
     const { world, a, b } = pair(at(5_000), { rttMs: 80, peerOptions: at(60_000) });
     world.run(WEEK_MS);

@@ -31,7 +31,7 @@ const FINDINGS: [string, string, string, Partial<CoherenceInput>, Partial<Cohere
     'intervalMs',
     { pathIdleLimitMs: 30_001 },
     { pathIdleLimitMs: 15_000 },
-    ['(15000)', 'got 15000'],
+    ['(15000 ms)', 'got 15000'],
   ],
   [
     'warning',

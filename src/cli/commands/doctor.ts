@@ -22,8 +22,6 @@ import {
   FAILURES,
   failureText,
   findingText,
-  flagOf,
-  inFlags,
   loadText,
   pathText,
   settingsText,
@@ -31,6 +29,7 @@ import {
 } from '../doctor/text.ts';
 import { durationIn, typedDuration } from '../durations.ts';
 import { BAD, type ExitCode, GOOD, UsageError } from '../errors.ts';
+import { flagOf, inFlags } from '../flag-words.ts';
 import { counted, integerBetween } from '../numbers.ts';
 import { runCommand, type Shell } from '../run.ts';
 
@@ -133,7 +132,7 @@ async function doctor({ output, interrupted }: Shell, flags: DoctorFlags): Promi
       if (interrupted.aborted) return undefined;
       throw error;
     });
-    if (cost === undefined) return BAD;
+    if (cost === undefined) throw new Error(`${interrupted.reason} while measuring`);
     options.beatCost = cost;
   }
   const explained = explainTuning(options);

@@ -129,7 +129,11 @@ async function load(shell: Shell, address: Address, flags: LoadFlags): Promise<E
   await run.carryOut(interruption(interrupted));
   stopShowing();
   const { fields, text } = summaryOf(run, links);
-  output.summary({ target: formatAddress(address), intervalMs, durationMs, ...fields }, text);
+  const by = interrupted.aborted ? String(interrupted.reason) : null;
+  output.summary(
+    { target: formatAddress(address), intervalMs, durationMs, ...fields, interrupted: by },
+    by === null ? text : `${text}\ninterrupted by ${by}`,
+  );
   const { connected, failures, losses } = run.tally;
   return connected > 0 && failures === 0 && losses === 0 ? GOOD : BAD;
 }

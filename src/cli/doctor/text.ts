@@ -4,48 +4,13 @@ import type { FailureTimes, PathVerdict, TuningExplanation } from '../../net/tun
 import type { LinkLoad } from '../../net/tuning/load.ts';
 import type { DetectorTime } from '../../net/tuning/worst-cases.ts';
 import type { Finding } from '../../session/coherence.ts';
-import { formatDuration } from '../durations.ts';
-
-/** Up to ten minutes in seconds: 68 s are not 1.13 min to anybody. */
-const timeOf = (ms: number): string =>
-  ms >= 1_000 && ms < 600_000 ? `${Number((ms / 1_000).toFixed(2))} s` : formatDuration(ms);
+import { inFlags, timeOf } from '../flag-words.ts';
 
 export const FAILURES = {
   idle: 'path dead, nothing in flight',
   dataInFlight: 'path dead, data in flight',
   hung: 'process hung or stopped',
 } as const satisfies Record<keyof TuningExplanation['failures'], string>;
-
-/** The flag that changes an option. */
-const FLAGS: Readonly<Record<string, string>> = {
-  'keepAlive.idleMs': '--keepalive-idle',
-  'keepAlive.intervalMs': '--keepalive-interval',
-  'keepAlive.count': '--keepalive-count',
-  keepAlive: '--keepalive-*',
-  intervalMs: '--interval',
-  deadAfter: '--dead-after',
-  userTimeoutMs: '--user-timeout',
-};
-
-/** What the library says of values, in the command's words. */
-const WORDS: Readonly<Record<string, string>> = {
-  'keepAlive false': '--no-keepalive',
-  'say false': 'say off, or follow',
-  'whole seconds in ms': 'whole seconds',
-  ...FLAGS,
-};
-const LIBRARY_WORDS = new RegExp(`\\b(${Object.keys(WORDS).join('|').replaceAll('.', '\\.')})\\b`, 'g');
-
-/** Times of the library: three digits and more, with or without their unit, that are no count of missed beats. */
-const LIBRARY_TIMES = /(?<!--dead-after )\b(\d{3,})\b(?! x \d| s\b)(?: ms\b)?/g;
-
-/** A sentence of the library's, for whoever typed flags and durations. */
-export const inFlags = (text: string): string =>
-  text
-    .replace(LIBRARY_WORDS, (word) => WORDS[word] as string)
-    .replace(LIBRARY_TIMES, (_, ms) => timeOf(Number(ms)));
-
-export const flagOf = ({ option }: Finding): string => FLAGS[option] ?? option;
 
 export function environmentText({ environment }: TuningExplanation): string {
   const { node, system, native, absence } = environment;

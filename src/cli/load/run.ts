@@ -209,7 +209,8 @@ export class LoadRun {
         if (unanswered > 0) missing += unanswered;
         else owing.delete(link);
       });
-      if (missing === 0 || isOver || performance.now() >= untilMs) break;
+      // Who is gone answers no more.
+      if (missing === 0 || isOver || this.#live.size === 0 || performance.now() >= untilMs) break;
       await this.#pass(50, interrupted);
     }
     this.unanswered = lost + missing;
