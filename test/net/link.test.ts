@@ -32,6 +32,28 @@ async function couple(options: AttachOptions = {}): Promise<{ log: HubLog; ours:
 }
 
 describe('pause', () => {
+  test.each(['full', 'responder'] as const)(
+    '%s: longer than maxReadPausedMs is told, once, in time',
+    async (role) => {
+      const { time, log, link, peer } = await virtual({ role, maxReadPausedMs: 330 });
+      await time.pass(1_000);
+      link.pause();
+      await time.pass(300);
+      expect(log.of('read-paused', link)).toEqual([]);
+      await time.pass(50);
+      const [told] = log.of('read-paused', link);
+      expect(told?.detail.pausedMs).toBeGreaterThanOrEqual(330);
+      expect(told?.detail.pausedMs).toBeLessThanOrEqual(350);
+      await time.pass(5_000);
+      link.resume();
+      await time.pass(200);
+      link.pause();
+      await time.pass(200);
+      expect(log.of('read-paused', link)).toHaveLength(1);
+      peer.socket.destroy();
+    },
+  );
+
   test('F63: while we do not read, nobody dies and our beats go on; afterwards the window is fresh', async () => {
     const { time, log, link, peer } = await virtual();
     await time.pass(2_000);

@@ -15,6 +15,7 @@ const EVENTS: readonly (keyof HubEvents)[] = [
   'degraded',
   'write-stall',
   'one-way',
+  'read-paused',
 ];
 
 export interface Told {
