@@ -14,7 +14,7 @@ const UNUSABLE: ExitCode = 2;
 /** What was asked for cannot be understood or used. */
 export class UsageError extends Error {}
 
-export function onOneLine(text: string): string {
+function onOneLine(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, ' ');
 }
 
